@@ -1,0 +1,54 @@
+# One command each; `make help` lists them. The work is in scripts/ and CMakePresets.json.
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 300
+LANES ?=
+export JOBS
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench lint fuzz coverage package clean format
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## install what is missing, build, explain and run a command in a box
+	@scripts/install-deps run
+	@cmake --preset linux-release -DBUILD_TESTING=OFF >/dev/null
+	@cmake --build --preset linux-release -j $(JOBS)
+	@scripts/demo build/linux-release/bin/sbx
+
+test: ## every test lane, then one table (LANES="linux-debug lint" picks some)
+	@scripts/install-deps test lint fuzz
+	@scripts/test $(LANES)
+
+bench: ## start-up cost and throughput of the release build
+	@scripts/install-deps bench
+	@cmake --preset linux-release >/dev/null
+	@cmake --build --preset linux-release -j $(JOBS)
+	@python3 -B scripts/bench build/linux-release
+
+lint: ## clang-tidy, cppcheck, clang-format, shellcheck, and the lint tests
+	@scripts/install-deps lint test
+	@scripts/lint
+	@cmake --preset linux-debug >/dev/null
+	@cmake --build --preset linux-debug -j $(JOBS)
+	@ctest --preset linux-debug -L lint
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (300)
+	@scripts/install-deps fuzz
+	@cmake --preset linux-fuzz -DSBX_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
+	@cmake --build --preset linux-fuzz -j $(JOBS)
+	@ctest --preset linux-fuzz -j $(JOBS)
+
+coverage: ## line and branch coverage of the unit and CLI tests, in build/coverage
+	@scripts/install-deps coverage
+	@scripts/coverage
+
+package: ## release archives for Linux and Windows, in build/packages
+	@scripts/install-deps run test
+	@scripts/package
+
+format: ## let clang-format rewrite the sources
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs -r clang-format -i
+
+clean: ## remove everything that was built (the caches outside the tree stay)
+	rm -rf build

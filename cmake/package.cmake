@@ -1,0 +1,52 @@
+# What is installed next to the programs, and the archives `make package` writes. Same sources, same
+# bytes: scripts/package sets SOURCE_DATE_EPOCH.
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(document IN ITEMS README.md docs/MANIFEST.md)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${document})
+    install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  endif()
+endforeach()
+
+if(NOT WIN32)
+  foreach(section IN ITEMS 1 5 8)
+    file(GLOB pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.${section})
+    install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  endforeach()
+endif()
+
+# The completions are what the program itself prints, so they cannot differ from its option table.
+if(TARGET sbx AND NOT CMAKE_CROSSCOMPILING)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  file(MAKE_DIRECTORY ${completions})
+  foreach(pair IN ITEMS "bash:sbx:bash-completion/completions" "zsh:_sbx:zsh/site-functions"
+                        "fish:sbx.fish:fish/vendor_completions.d")
+    string(REPLACE ":" ";" pair "${pair}")
+    list(GET pair 0 shell)
+    list(GET pair 1 name)
+    list(GET pair 2 place)
+    add_custom_command(OUTPUT ${completions}/${shell}/${name}
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${completions}/${shell}
+      COMMAND $<TARGET_FILE:sbx> completion ${shell} > ${completions}/${shell}/${name}
+      DEPENDS sbx VERBATIM)
+    list(APPEND completion_files ${completions}/${shell}/${name})
+    install(FILES ${completions}/${shell}/${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/${place})
+  endforeach()
+  add_custom_target(sbx_completions ALL DEPENDS ${completion_files})
+endif()
+
+set(CPACK_PACKAGE_NAME sbx)
+set(CPACK_PACKAGE_VENDOR sbx)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY ${PROJECT_DESCRIPTION})
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGE_CHECKSUM SHA256)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_THREADS 1)
+string(TOLOWER "${CMAKE_SYSTEM_NAME}" system)
+set(CPACK_PACKAGE_FILE_NAME sbx-${PROJECT_VERSION}-${system}-${CMAKE_SYSTEM_PROCESSOR})
+if(WIN32)
+  set(CPACK_GENERATOR ZIP)
+else()
+  set(CPACK_GENERATOR TGZ)
+endif()
+include(CPack)

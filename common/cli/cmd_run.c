@@ -1,0 +1,211 @@
+/* sbx run: one command in a box; its streams and its exit status are the command's own. */
+#include <inttypes.h>
+
+#include "common/cli/report.h"
+#include "common/run/warning.h"
+
+#include "common/base/banned.h"
+
+/* What the outcome report is made from; the parts that were reached. */
+struct run_report {
+    const struct sbx_setup *setup;
+    const struct sbx_prepared *prepared; /* NULL: nothing was decided */
+    const struct sbx_outcome *outcome;   /* NULL: nothing was run */
+    const struct sbx_err *err;           /* NULL: it ran */
+    uint32_t status;
+};
+
+static void json_outcome(const struct sbx_outcome *outcome, struct sbx_jsonw *json) {
+    bool has_signal = outcome->signal > 0;
+    sbx_jsonw_pair_bool(json, "started", outcome->started);
+    sbx_jsonw_key(json, "exit_code");
+    if (has_signal)
+        sbx_jsonw_null(json);
+    else
+        sbx_jsonw_u64(json, outcome->exit_code);
+    sbx_jsonw_key(json, "signal");
+    if (has_signal)
+        sbx_jsonw_u64(json, (uint64_t)outcome->signal);
+    else
+        sbx_jsonw_null(json);
+    sbx_jsonw_pair_text(json, "limit",
+                        outcome->limit == SBX_LIMIT_NONE
+                            ? NULL
+                            : sbx_name_text(sbx_limit_names, (int)outcome->limit));
+    sbx_jsonw_key(json, "use");
+    sbx_jsonw_object(json);
+    sbx_jsonw_pair_u64(json, "wall_ms", outcome->wall_ns / 1000000);
+    sbx_jsonw_pair_u64(json, "cpu_ms", outcome->cpu_ns / 1000000);
+    sbx_jsonw_pair_u64(json, "peak_memory_bytes", outcome->peak_memory_bytes);
+    sbx_jsonw_end(json);
+}
+
+static void json_tiers(const struct sbx_prepared *prepared, struct sbx_jsonw *json) {
+    sbx_jsonw_key(json, "tiers");
+    sbx_jsonw_object(json);
+    for (int i = 0; i < SBX_DIM_COUNT; i++)
+        sbx_jsonw_pair_text(json, sbx_name_text(sbx_dimension_names, i),
+                            sbx_name_text(sbx_tier_names, (int)prepared->plan.tiers[i].tier));
+    sbx_jsonw_end(json);
+}
+
+static void json_report(const struct sbx_cli *cli, const struct run_report *report,
+                        struct sbx_buf *text) {
+    struct sbx_jsonw json;
+    bool is_commands = report->outcome != NULL && report->outcome->limit == SBX_LIMIT_NONE;
+    sbx_report_open(&json, text, cli);
+    sbx_jsonw_pair_bool(&json, "ok", report->err == NULL);
+    sbx_jsonw_pair_text(&json, "origin", is_commands ? "command" : "sbx");
+    sbx_jsonw_pair_u64(&json, "status", report->status);
+    if (report->outcome != NULL)
+        json_outcome(report->outcome, &json);
+    else
+        sbx_jsonw_pair_bool(&json, "started", false);
+    if (report->prepared != NULL) {
+        sbx_jsonw_pair_text(&json, "plan_digest", report->prepared->plan.digest);
+        sbx_jsonw_key(&json, "manifest");
+        sbx_report_manifest(report->setup, &json);
+        sbx_jsonw_key(&json, "selection");
+        sbx_report_selection(&report->prepared->selection, &json);
+        if (report->outcome != NULL) json_tiers(report->prepared, &json);
+        sbx_jsonw_pair_bool(&json, "unsandboxed",
+                            report->outcome != NULL && report->prepared->selection.warns);
+    }
+    sbx_jsonw_key(&json, "error");
+    if (report->err != NULL)
+        sbx_err_json(report->err, &json);
+    else
+        sbx_jsonw_null(&json);
+    sbx_jsonw_key(&json, "findings");
+    sbx_findings_json(&cli->findings, &json);
+    sbx_jsonw_end(&json);
+    sbx_buf_add_char(text, '\n');
+}
+
+/* The outcome object goes where it was asked for, never into the command's output. */
+static void send_json(struct sbx_cli *cli, const struct run_report *report) {
+    const char *file = cli->args.values[SBX_OPT_RESULT];
+    const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
+    if (!cli->out.json && file == NULL && fd_text == NULL) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 64u << 20);
+    json_report(cli, report, &text);
+    struct sbx_err err = {0};
+    enum sbx_code code = SBX_OK;
+    uint64_t fd = 0;
+    if (file != NULL)
+        code = sbx_os_write_atomic(file, sbx_buf_str(&text), &err);
+    else if (fd_text != NULL && sbx_str_to_u64(sbx_str(fd_text), &fd))
+        code = sbx_os_write_fd((int)fd, sbx_buf_text(&text), text.len, &err);
+    else
+        code = sbx_os_write(SBX_STDERR, sbx_buf_text(&text), text.len, &err);
+    if (code == SBX_OK) return;
+    AUTO_BUF message;
+    sbx_buf_init(&message, 4096);
+    (void)sbx_err_context(&err, "the outcome could not be written");
+    sbx_err_print(&err, cli->out.colour_stderr, &message);
+    (void)sbx_output_write(SBX_STDERR, &message);
+}
+
+static bool json_goes_to_stderr(const struct sbx_cli *cli) {
+    return cli->out.json && cli->args.values[SBX_OPT_RESULT] == NULL &&
+           cli->args.values[SBX_OPT_JSON_FD] == NULL;
+}
+
+static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
+                  uint32_t status) {
+    report->err = err;
+    report->status = status;
+    if (!json_goes_to_stderr(cli)) {
+        AUTO_BUF text;
+        sbx_buf_init(&text, 16u << 20);
+        sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
+        if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL) {
+            sbx_buf_add_text(&text, "sbx: ");
+            sbx_tone_add(&text, cli->out.colour_stderr, SBX_TONE_BAD, "error[backend-missing]");
+            sbx_buf_add_text(&text, ": ");
+            sbx_selection_refusal(&report->prepared->selection, report->setup->context.platform,
+                                  &text);
+        } else if (cli->findings.errors == 0) {
+            sbx_err_print(err, cli->out.colour_stderr, &text);
+        }
+        (void)sbx_output_write(SBX_STDERR, &text);
+    }
+    send_json(cli, report);
+    return (int)status;
+}
+
+static void warn_unsandboxed(const struct sbx_cli *cli) {
+    /* One process is one session here; the service keeps one of these per session. */
+    static struct sbx_warning warning;
+    if (!sbx_warning_due(&warning, sbx_os_monotonic_ns())) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1024);
+    sbx_buf_add_text(&text, "sbx: ");
+    sbx_tone_add(&text, cli->out.colour_stderr, SBX_TONE_WARN, "warning");
+    sbx_buf_add_text(&text, ": running WITHOUT a sandbox: files, network and processes of the host "
+                            "are open to the command\n");
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *prepared,
+                       const struct sbx_outcome *outcome) {
+    if (outcome->limit == SBX_LIMIT_NONE || json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1024);
+    sbx_buf_add_text(&text, "sbx: ");
+    sbx_tone_add(&text, cli->out.colour_stderr, SBX_TONE_BAD, "ended");
+    sbx_buf_printf(&text, ": %s", sbx_name_text(sbx_limit_names, (int)outcome->limit));
+    if (outcome->limit == SBX_LIMIT_TIMEOUT) {
+        sbx_buf_add_text(&text, " after ");
+        sbx_duration_print(prepared->plan.timeout_ns, &text);
+        if (!cli->out.quiet) sbx_buf_add_text(&text, "\n  fix: allow more time with -t TIME, or timeout in the manifest");
+    } else if (outcome->limit == SBX_LIMIT_OUTPUT) {
+        sbx_buf_add_text(&text, " of more than ");
+        sbx_bytes_print(prepared->plan.policy->limits.output_bytes, &text);
+        if (!cli->out.quiet) sbx_buf_add_text(&text, "\n  fix: allow more with --max-output SIZE");
+    }
+    sbx_buf_add_char(&text, '\n');
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+static uint32_t failure_status(enum sbx_code code) {
+    if (code == SBX_E_NOT_FOUND) return SBX_EXIT_NOT_FOUND;
+    if (code == SBX_E_DENIED) return SBX_EXIT_CANNOT_EXECUTE;
+    return SBX_EXIT_REFUSED;
+}
+
+static int check_json_target(struct sbx_cli *cli) {
+    const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
+    uint64_t fd;
+    if (fd_text != NULL && cli->args.values[SBX_OPT_RESULT] != NULL)
+        return sbx_cli_usage(cli, "--result and --json-fd exclude each other");
+    if (fd_text != NULL && (!sbx_str_to_u64(sbx_str(fd_text), &fd) || fd < 2 || fd > 65535))
+        return sbx_cli_usage(cli, "--json-fd needs a descriptor number from 2 up, not \"%s\"",
+                             fd_text);
+    return SBX_EXIT_OK;
+}
+
+int sbx_cmd_run(struct sbx_cli *cli) {
+    static struct sbx_prepared prepared;
+    struct sbx_setup setup;
+    struct sbx_outcome outcome = {0};
+    struct sbx_err err = {0};
+    struct run_report report = {.setup = &setup};
+    int bad_target = check_json_target(cli);
+    if (bad_target != SBX_EXIT_OK) return bad_target;
+    if (cli->args.rest_count == 0) return sbx_cli_usage(cli, "no command is given");
+    if (cli->args.rest[0][0] == '\0') return sbx_cli_usage(cli, "the command is empty");
+    if (sbx_setup_prepare(cli, cli->args.rest, &setup, &prepared, &err) != SBX_OK)
+        return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
+    if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, &setup, &prepared);
+    report.prepared = &prepared;
+    if (prepared.selection.warns) warn_unsandboxed(cli);
+    enum sbx_code code = sbx_run(&cli->arena, &prepared, &outcome, &err);
+    if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
+    report.outcome = &outcome;
+    report.status = sbx_outcome_status(&outcome);
+    tell_limit(cli, &prepared, &outcome);
+    send_json(cli, &report);
+    return (int)report.status;
+}

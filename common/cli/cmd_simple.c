@@ -1,0 +1,74 @@
+/* sbx schema, version, help: print what the tables say. */
+#include "common/cli/report.h"
+#include "common/policy/schema.h"
+
+#include "common/base/banned.h"
+
+#ifndef SBX_VERSION
+#define SBX_VERSION "0.0.0"
+#endif
+
+static int print(const struct sbx_buf *text) {
+    return sbx_output_write(SBX_STDOUT, text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+}
+
+int sbx_cmd_schema(struct sbx_cli *cli) {
+    bool is_known = cli->args.rest_count == 0 ||
+                    (cli->args.rest_count == 1 && sbx_text_eq(cli->args.rest[0], "manifest"));
+    if (!is_known) return sbx_cli_usage(cli, "the schema is \"manifest\"");
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    sbx_schema_print(&text);
+    return print(&text);
+}
+
+/* Another program of this name exists (Docker Sandboxes); the line says which one answers. */
+int sbx_cmd_version(struct sbx_cli *cli) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 4096);
+    struct sbx_facts facts = {0};
+    sbx_os_facts(&cli->arena, &facts);
+    const char *platform = sbx_name_text(sbx_platform_names, (int)facts.platform);
+    if (cli->args.rest_count > 0) return sbx_cli_usage(cli, "version takes nothing else");
+    if (cli->out.json) {
+        struct sbx_jsonw json;
+        sbx_report_open(&json, &text, cli);
+        sbx_jsonw_pair_bool(&json, "ok", true);
+        sbx_jsonw_pair_text(&json, "version", SBX_VERSION);
+        sbx_jsonw_pair_text(&json, "platform", platform);
+        return sbx_report_close(&json, SBX_EXIT_OK);
+    }
+    sbx_buf_printf(&text, "sbx %s, manifest sandbox launcher, %s (not Docker Sandboxes)\n",
+                   SBX_VERSION, platform);
+    return print(&text);
+}
+
+static int help_codes(struct sbx_cli *cli) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    (void)cli;
+    for (int i = 0; i < SBX_FINDING_CODE_COUNT; i++) {
+        const struct sbx_finding_row *row = sbx_finding_row((enum sbx_finding_code)i);
+        sbx_buf_printf(&text, "%-24s%-9s%s\n", sbx_name_text(sbx_finding_code_names, i),
+                       sbx_name_text(sbx_level_names, (int)row->level), row->meaning);
+    }
+    return print(&text);
+}
+
+int sbx_cmd_help(struct sbx_cli *cli) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    if (cli->args.rest_count > 1) return sbx_cli_usage(cli, "one command at a time");
+    if (cli->args.rest_count == 0) {
+        sbx_help_overview(&text);
+        return print(&text);
+    }
+    const char *name = cli->args.rest[0];
+    if (sbx_text_eq(name, "codes")) return help_codes(cli);
+    for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
+        if (!sbx_text_eq(name, sbx_command_rows[i].name)) continue;
+        sbx_help_command((enum sbx_command_id)i, &text);
+        return print(&text);
+    }
+    return sbx_cli_usage(cli, "no command \"%s\"", name);
+}

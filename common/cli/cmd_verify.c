@@ -1,0 +1,106 @@
+/* sbx verify: everything that is wrong with manifests and units, all at once. */
+#include "common/cli/report.h"
+
+#include "common/base/banned.h"
+
+/* One manifest or unit: what the reader accepted is resolved as a run would. */
+static void verify_one(struct sbx_cli *cli, const struct sbx_manifest *manifest,
+                       const struct sbx_context *context, const struct sbx_ceiling *ceiling,
+                       struct sbx_findings *findings) {
+    struct sbx_policy policy;
+    sbx_policy_resolve(&cli->arena, manifest, context, ceiling, findings, &policy);
+}
+
+static void set_project(struct sbx_cli *cli, const char *path, struct sbx_context *context) {
+    struct sbx_err ignored = {0};
+    struct sbx_path real;
+    context->project = context->cwd;
+    if (context->is_assumed || sbx_text_eq(path, "-")) return;
+    if (sbx_os_real_path(&cli->arena, path, &real, &ignored) != SBX_OK) return;
+    struct sbx_path parent = sbx_path_parent(&cli->arena, real);
+    if (parent.text != NULL) context->project = parent;
+}
+
+static void verify_file(struct sbx_cli *cli, const char *path, struct sbx_context *context,
+                        const struct sbx_ceiling *ceiling, struct sbx_findings *findings) {
+    struct sbx_loaded loaded;
+    if (!sbx_load_document(&cli->arena, path, path, findings, &loaded)) return;
+    set_project(cli, path, context);
+    if (loaded.document.has_sandbox)
+        verify_one(cli, &loaded.document.sandbox, context, ceiling, findings);
+    for (size_t i = 0; i < loaded.document.unit_count; i++) {
+        const struct sbx_unit *unit = &loaded.document.units[i];
+        findings->unit = unit->name;
+        if (unit->asks_for_sandbox) verify_one(cli, &unit->sandbox, context, ceiling, findings);
+        findings->unit = NULL;
+    }
+    sbx_findings_sort(findings);
+}
+
+static void json_file(struct sbx_jsonw *json, const char *path,
+                      const struct sbx_findings *findings) {
+    sbx_jsonw_object(json);
+    sbx_jsonw_pair_text(json, "file", path);
+    sbx_jsonw_pair_bool(json, "ok", sbx_findings_ok(findings));
+    sbx_jsonw_key(json, "findings");
+    sbx_findings_json(findings, json);
+    sbx_jsonw_end(json);
+}
+
+static void text_file(const struct sbx_cli *cli, const char *path,
+                      const struct sbx_findings *findings, struct sbx_buf *text) {
+    struct sbx_output all = cli->out;
+    all.verbose = !cli->out.quiet; /* who verifies wants the notes too */
+    sbx_findings_print(findings, &all, cli->out.colour_stdout, text);
+    sbx_buf_add_visible(text, sbx_str(path), false);
+    if (sbx_findings_ok(findings) && findings->warnings == 0) {
+        sbx_tone_add(text, cli->out.colour_stdout, SBX_TONE_GOOD, ": ok\n");
+        return;
+    }
+    sbx_buf_printf(text, ": %zu errors, %zu warnings\n", findings->errors, findings->warnings);
+}
+
+static bool ceiling_ok(struct sbx_cli *cli, const struct sbx_context *context,
+                       struct sbx_ceiling *ceiling) {
+    sbx_ceiling_init(ceiling);
+    return context->is_assumed || sbx_load_ceiling(&cli->arena, &cli->findings, ceiling);
+}
+
+int sbx_cmd_verify(struct sbx_cli *cli) {
+    struct sbx_context context;
+    struct sbx_ceiling ceiling;
+    struct sbx_err err = {0};
+    if (cli->args.rest_count == 0)
+        return sbx_cli_usage(cli, "no file is given; for the nearest one write sbx verify sbx.toml");
+    if (sbx_setup_context(cli, &context, &err) != SBX_OK)
+        return sbx_cli_fail(cli, &err, SBX_EXIT_NEGATIVE);
+    if (!ceiling_ok(cli, &context, &ceiling)) {
+        (void)sbx_err_set(&err, SBX_E_INVALID, "the administrator's policy cannot be used");
+        return sbx_cli_fail(cli, &err, SBX_EXIT_NEGATIVE);
+    }
+    AUTO_BUF text;
+    sbx_buf_init(&text, 256u << 20);
+    struct sbx_jsonw json;
+    bool all_ok = true;
+    if (cli->out.json) {
+        sbx_report_open(&json, &text, cli);
+        sbx_jsonw_key(&json, "files");
+        sbx_jsonw_array(&json);
+    }
+    for (size_t i = 0; i < cli->args.rest_count; i++) {
+        struct sbx_findings findings;
+        sbx_findings_init(&findings, &cli->arena);
+        verify_file(cli, cli->args.rest[i], &context, &ceiling, &findings);
+        all_ok &= sbx_findings_ok(&findings);
+        if (cli->out.json)
+            json_file(&json, cli->args.rest[i], &findings);
+        else
+            text_file(cli, cli->args.rest[i], &findings, &text);
+    }
+    int status = all_ok ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+    if (!cli->out.json)
+        return sbx_output_write(SBX_STDOUT, &text) ? status : SBX_EXIT_NEGATIVE;
+    sbx_jsonw_end(&json);
+    sbx_jsonw_pair_bool(&json, "ok", all_ok);
+    return sbx_report_close(&json, status);
+}

@@ -1,0 +1,353 @@
+/* Split filesystem policy: rules of preset, manifest, administrator and sbx itself, in normal form. */
+#include <string.h>
+
+#include "common/policy/policy.h"
+
+#include "common/base/banned.h"
+
+/* What the collecting functions share. */
+struct collect {
+    struct sbx_arena *arena;
+    struct sbx_findings *findings;
+    struct sbx_policy *policy;
+};
+
+static enum sbx_layer_of_rule layer_of(const struct sbx_origin *at) {
+    return at->source != NULL && at->source[0] == '-' ? SBX_BY_FLAG : SBX_BY_MANIFEST;
+}
+
+static void push_rule(struct collect *collect, const struct sbx_rule *rule) {
+    struct sbx_rules *rules = &collect->policy->rules;
+    struct sbx_rule *slot = (struct sbx_rule *)sbx_arena_push(
+        collect->arena, &rules->items, &rules->count, &rules->capacity, sizeof *slot);
+    if (slot == NULL)
+        collect->findings->out_of_memory = true;
+    else
+        *slot = *rule;
+}
+
+/* ---- what may never be granted ---- */
+
+static bool is_below(struct sbx_path path, const char *directory) {
+    struct sbx_str text = {path.text, path.len};
+    size_t len = strlen(directory);
+    return sbx_str_starts(text, directory) && (path.len == len || path.text[len] == '/');
+}
+
+/* Kernel interfaces are private to the box, never bound from the host. */
+static bool is_kernel_path(const struct sbx_context *context, struct sbx_path path) {
+    if (context->platform == SBX_WINDOWS) return false;
+    return is_below(path, "/proc") || is_below(path, "/dev") || is_below(path, "/sys");
+}
+
+static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
+    const struct sbx_context *context = &collect->policy->context;
+    struct sbx_str shown = {rule->path.text, rule->path.len};
+    if (rule->access == SBX_ACCESS_NONE) return true;
+    if (is_kernel_path(context, rule->path)) {
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
+            "\"%s\" is an interface of the kernel and cannot be granted", rule->path.text);
+        sbx_finding_hint(collect->findings, finding,
+                         "remove the entry: every box has its own /proc and /dev");
+        return false;
+    }
+    if (rule->access == SBX_ACCESS_WRITE && sbx_path_is_root(rule->path)) {
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
+            "the whole disk cannot be made writable: that is no sandbox");
+        sbx_finding_hint(collect->findings, finding,
+                         "list the directories the command writes to, or use mode "
+                         "danger-full-access with its two keys");
+        return false;
+    }
+    const struct sbx_path own[] = {context->state_dir, context->config_dir};
+    for (size_t i = 0; i < SBX_COUNT(own); i++) {
+        if (own[i].len == 0 || rule->access != SBX_ACCESS_WRITE || rule->is_glob ||
+            !sbx_path_contains(own[i], rule->path))
+            continue;
+        sbx_findings_add(collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
+                         "\"%s\" belongs to sbx and is never writable in a box", rule->path.text);
+        return false;
+    }
+    return true;
+}
+
+/* ---- collecting ---- */
+
+static void add_path(struct collect *collect, const struct sbx_text *text, const char *key_path,
+                     enum sbx_access access, enum sbx_rule_kind kind, bool allow_glob) {
+    struct sbx_rule rule = {.access = access,
+                            .kind = kind,
+                            .by = layer_of(&text->at),
+                            .at = text->at,
+                            .key_path = key_path};
+    rule.is_glob = allow_glob && sbx_path_is_glob(text->text);
+    if (rule.is_glob && access == SBX_ACCESS_WRITE) {
+        struct sbx_finding *finding =
+            sbx_findings_add(collect->findings, SBX_F_BAD_VALUE, &text->at, key_path, text->text,
+                             "a glob can be \"read\" or \"none\", not \"write\"");
+        sbx_finding_hint(collect->findings, finding, "name the writable directory itself");
+        return;
+    }
+    if (sbx_place_expand(collect->arena, &collect->policy->context, text, key_path, rule.is_glob,
+                         collect->findings, &rule.path) != SBX_OK)
+        return;
+    if (!check_grant(collect, &rule)) return;
+    if (!rule.is_glob) rule.node = sbx_context_lookup(&collect->policy->context, rule.path);
+    push_rule(collect, &rule);
+}
+
+static const char *index_key(struct collect *collect, const char *name, size_t index) {
+    const char *key = sbx_arena_printf(collect->arena, "%s[%zu]", name, index);
+    return key == NULL ? name : key;
+}
+
+static void add_list(struct collect *collect, const struct sbx_texts *list, const char *name,
+                     enum sbx_access access, enum sbx_rule_kind kind) {
+    for (size_t i = 0; i < list->count; i++)
+        add_path(collect, &list->items[i], index_key(collect, name, i), access, kind, false);
+}
+
+static void add_table(struct collect *collect, const struct sbx_fs_entries *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const struct sbx_fs_entry *entry = &list->items[i];
+        const char *key = sbx_arena_printf(collect->arena, "filesystem.\"%.*s\"",
+                                           SBX_STR_ARG(entry->path.text));
+        add_path(collect, &entry->path, key == NULL ? "filesystem" : key, entry->access,
+                 SBX_RULE_HOST, true);
+    }
+}
+
+static void add_preset(struct collect *collect) {
+    const struct sbx_preset_row *preset = collect->policy->preset;
+    const struct sbx_context *context = &collect->policy->context;
+    for (size_t g = 0; preset->rules[g] != NULL; g++) {
+        for (const struct sbx_preset_rule *row = preset->rules[g]; row->path != NULL; row++) {
+            if (!(row->platforms & (1u << context->platform))) continue;
+            struct sbx_text text = {sbx_str(row->path),
+                                    {.source = sbx_preset_source(preset->preset)}};
+            struct sbx_rule rule = {.access = row->access,
+                                    .kind = row->kind,
+                                    .is_optional = row->is_optional,
+                                    .by = SBX_BY_PRESET,
+                                    .at = text.at,
+                                    .key_path = "preset"};
+            rule.is_glob = sbx_path_is_glob(text.text);
+            if (sbx_place_expand(collect->arena, context, &text, "preset", rule.is_glob,
+                                 collect->findings, &rule.path) != SBX_OK)
+                continue;
+            if (!rule.is_glob && row->kind != SBX_RULE_TMPFS)
+                rule.node = sbx_context_lookup(context, rule.path);
+            /* A mask of a file that is not there still keeps it from appearing. */
+            if (row->is_optional && rule.node == SBX_NODE_MISSING &&
+                rule.access != SBX_ACCESS_NONE)
+                continue;
+            push_rule(collect, &rule);
+        }
+    }
+}
+
+/* ---- the administrator's forbidden paths ---- */
+
+static void add_forbidden(struct collect *collect, const struct sbx_ceiling *ceiling) {
+    for (size_t i = 0; i < ceiling->forbid_paths.count; i++) {
+        const struct sbx_text *text = &ceiling->forbid_paths.items[i];
+        struct sbx_rule mask = {.access = SBX_ACCESS_NONE,
+                                .by = SBX_BY_ADMINISTRATOR,
+                                .at = text->at,
+                                .key_path = index_key(collect, "forbid_paths", i)};
+        if (sbx_place_expand(collect->arena, &collect->policy->context, text, mask.key_path, false,
+                             collect->findings, &mask.path) != SBX_OK)
+            continue;
+        struct sbx_rules *rules = &collect->policy->rules;
+        size_t kept = 0;
+        for (size_t k = 0; k < rules->count; k++) {
+            struct sbx_rule *rule = &rules->items[k];
+            bool inside = !rule->is_glob && rule->access != SBX_ACCESS_NONE &&
+                          sbx_path_contains(mask.path, rule->path);
+            if (inside && rule->by != SBX_BY_PRESET) {
+                struct sbx_finding *finding = sbx_findings_add(
+                    collect->findings, SBX_F_CEILING_EXCEEDED, &rule->at, rule->key_path,
+                    (struct sbx_str){rule->path.text, rule->path.len},
+                    "\"%s\" is forbidden by the administrator (%s, forbid_paths \"%s\")",
+                    rule->path.text, ceiling->source, mask.path.text);
+                sbx_finding_hint(collect->findings, finding, "remove the entry, or ask the administrator");
+            }
+            if (!inside) rules->items[kept++] = *rule;
+        }
+        rules->count = kept;
+        mask.node = sbx_context_lookup(&collect->policy->context, mask.path);
+        push_rule(collect, &mask);
+    }
+}
+
+/* Trust store and settings of sbx: whoever writes them decides about the next run. */
+static void add_own(struct collect *collect) {
+    const struct sbx_context *context = &collect->policy->context;
+    const struct sbx_path own[] = {context->state_dir, context->config_dir};
+    for (size_t i = 0; i < SBX_COUNT(own); i++) {
+        if (own[i].len == 0) continue;
+        bool is_reached = false;
+        for (size_t k = 0; k < collect->policy->rules.count; k++) {
+            const struct sbx_rule *rule = &collect->policy->rules.items[k];
+            is_reached |= !rule->is_glob && rule->kind == SBX_RULE_HOST &&
+                          rule->access == SBX_ACCESS_WRITE &&
+                          sbx_path_contains(rule->path, own[i]);
+        }
+        if (!is_reached) continue;
+        struct sbx_rule rule = {.path = own[i],
+                                .access = SBX_ACCESS_READ,
+                                .by = SBX_BY_SBX,
+                                .key_path = "sbx",
+                                .node = sbx_context_lookup(context, own[i])};
+        push_rule(collect, &rule);
+    }
+}
+
+/* ---- existence ---- */
+
+static bool below_writable(const struct sbx_rules *rules, const struct sbx_rule *inner) {
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct sbx_rule *outer = &rules->items[i];
+        if (outer != inner && !outer->is_glob && outer->access == SBX_ACCESS_WRITE &&
+            sbx_path_contains(outer->path, inner->path))
+            return true;
+    }
+    return false;
+}
+
+/* A denied path, and a read-only one inside a writable one, may be absent: the box cannot create it. */
+static void check_existence(struct collect *collect) {
+    const struct sbx_rules *rules = &collect->policy->rules;
+    for (size_t i = 0; i < rules->count; i++) {
+        const struct sbx_rule *rule = &rules->items[i];
+        if (rule->is_glob || rule->is_optional || rule->kind == SBX_RULE_TMPFS ||
+            rule->by > SBX_BY_FLAG || rule->access == SBX_ACCESS_NONE)
+            continue;
+        struct sbx_str shown = {rule->path.text, rule->path.len};
+        if (rule->node == SBX_NODE_MISSING) {
+            if (rule->access == SBX_ACCESS_READ && below_writable(rules, rule)) continue;
+            struct sbx_finding *finding =
+                sbx_findings_add(collect->findings, SBX_F_PATH_MISSING, &rule->at, rule->key_path,
+                                 shown, "\"%s\" does not exist", rule->path.text);
+            sbx_finding_hint(collect->findings, finding, "create it first, or remove the entry");
+        } else if (rule->kind == SBX_RULE_SOCKET && rule->node != SBX_NODE_SOCKET &&
+                   rule->node != SBX_NODE_UNKNOWN) {
+            sbx_findings_add(collect->findings, SBX_F_BAD_VALUE, &rule->at, rule->key_path, shown,
+                             "\"%s\" is not a socket", rule->path.text);
+        }
+    }
+}
+
+/* ---- protections ---- */
+
+static bool add_protect_row(struct collect *collect, size_t *capacity,
+                            const struct sbx_protect_row *row) {
+    struct sbx_policy *policy = collect->policy;
+    for (size_t i = 0; i < policy->protect_count; i++)
+        if (sbx_text_eq(policy->protect[i].pattern, row->pattern)) return true;
+    struct sbx_protect_row *slot = (struct sbx_protect_row *)sbx_arena_push(
+        collect->arena, &policy->protect, &policy->protect_count, capacity, sizeof *slot);
+    if (slot == NULL) {
+        collect->findings->out_of_memory = true;
+        return false;
+    }
+    *slot = *row;
+    return true;
+}
+
+static void sort_protect(struct sbx_policy *policy) {
+    for (size_t i = 1; i < policy->protect_count; i++) {
+        struct sbx_protect_row moved = policy->protect[i];
+        size_t j = i;
+        while (j > 0 && strcmp(moved.pattern, policy->protect[j - 1].pattern) < 0) {
+            policy->protect[j] = policy->protect[j - 1];
+            j--;
+        }
+        policy->protect[j] = moved;
+    }
+}
+
+static void resolve_protect(struct collect *collect, const struct sbx_manifest *manifest) {
+    struct sbx_policy *policy = collect->policy;
+    size_t capacity = 0;
+    bool has_key = sbx_manifest_has(manifest, SBX_KEY_PROTECT);
+    bool with_defaults = !has_key || manifest->protect.with_defaults;
+    for (const struct sbx_protect_row *row = sbx_protect_defaults; row->pattern != NULL; row++) {
+        if (!with_defaults) break;
+        bool is_git = sbx_text_eq(row->pattern, ".git") && policy->git == SBX_GIT_COMMIT;
+        if (!is_git && !add_protect_row(collect, &capacity, row)) return;
+    }
+    bool lists_git = false;
+    for (size_t i = 0; has_key && i < manifest->protect.names.count; i++) {
+        struct sbx_str name = manifest->protect.names.items[i].text;
+        lists_git |= sbx_str_is(name, ".git");
+        if (sbx_str_is(name, ".git") && policy->git == SBX_GIT_COMMIT) continue;
+        struct sbx_protect_row row = {name.ptr, false, "listed in protect"};
+        if (!add_protect_row(collect, &capacity, &row)) return;
+    }
+    if (policy->git == SBX_GIT_COMMIT && (with_defaults || lists_git))
+        for (const struct sbx_protect_row *row = sbx_protect_git_commit; row->pattern != NULL; row++)
+            if (!add_protect_row(collect, &capacity, row)) return;
+    sort_protect(policy);
+}
+
+static void collect_protected_roots(struct collect *collect) {
+    struct sbx_policy *policy = collect->policy;
+    size_t capacity = 0;
+    if (policy->protect_count == 0) return;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->access != SBX_ACCESS_WRITE)
+            continue;
+        struct sbx_path *slot =
+            (struct sbx_path *)sbx_arena_push(collect->arena, &policy->protected_roots,
+                                              &policy->protected_root_count, &capacity, sizeof *slot);
+        if (slot == NULL) {
+            collect->findings->out_of_memory = true;
+            return;
+        }
+        *slot = rule->path;
+    }
+}
+
+/* Writing to a protected path is allowed when it is said in so many words, and warned about. */
+static void warn_unprotected(struct collect *collect) {
+    struct sbx_policy *policy = collect->policy;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        if (rule->is_glob || rule->access != SBX_ACCESS_WRITE || rule->by > SBX_BY_FLAG) continue;
+        struct sbx_str name = sbx_path_name(rule->path);
+        for (size_t k = 0; k < policy->protect_count; k++) {
+            if (!sbx_str_is(name, policy->protect[k].pattern)) continue;
+            struct sbx_finding *finding = sbx_findings_add(
+                collect->findings, SBX_F_PROTECTION_REMOVED, &rule->at, rule->key_path,
+                (struct sbx_str){rule->path.text, rule->path.len},
+                "\"%s\" is protected by default and becomes writable: %s", rule->path.text,
+                policy->protect[k].reason);
+            sbx_finding_hint(collect->findings, finding,
+                             "remove the entry unless the command must change it");
+        }
+    }
+}
+
+void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
+                          const struct sbx_ceiling *ceiling, struct sbx_findings *findings,
+                          struct sbx_policy *policy) {
+    struct collect collect = {arena, findings, policy};
+    add_preset(&collect);
+    add_list(&collect, &manifest->fs_read_allow, "fs_read_allow", SBX_ACCESS_READ, SBX_RULE_HOST);
+    add_list(&collect, &manifest->fs_write_allow, "fs_write_allow", SBX_ACCESS_WRITE,
+             SBX_RULE_HOST);
+    add_table(&collect, &manifest->filesystem);
+    add_list(&collect, &manifest->tmpfs, "tmpfs", SBX_ACCESS_WRITE, SBX_RULE_TMPFS);
+    add_list(&collect, &manifest->unix_sockets, "unix_sockets", SBX_ACCESS_WRITE, SBX_RULE_SOCKET);
+    add_forbidden(&collect, ceiling);
+    add_own(&collect);
+    check_existence(&collect);
+    sbx_rules_normalise(arena, &policy->rules, findings);
+    resolve_protect(&collect, manifest);
+    warn_unprotected(&collect);
+    collect_protected_roots(&collect);
+}

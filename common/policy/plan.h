@@ -1,0 +1,51 @@
+/* The plan: what will be done, as a flat list that can be printed, compared and consented to. */
+#ifndef SBX_POLICY_PLAN_H
+#define SBX_POLICY_PLAN_H
+
+#include "common/base/jsonw.h"
+#include "common/base/sha256.h"
+#include "common/policy/backends.h"
+#include "common/policy/select.h"
+
+/* Fixed bounds of every box. */
+#define SBX_PLAN_DESCRIPTORS 1024
+#define SBX_PLAN_TMPFS_BYTES ((uint64_t)512 << 20)
+#define SBX_PLAN_TMPFS_INODES 65536
+#define SBX_PLAN_WINDOWS_PROCESS_MEMORY ((uint64_t)1 << 30)
+#define SBX_PLAN_WINDOWS_JOB_MEMORY ((uint64_t)2 << 30)
+
+struct sbx_plan {
+    enum sbx_platform platform;
+    enum sbx_backend_id backend; /* the one described; never fail-closed */
+    const struct sbx_policy *policy;
+    const struct sbx_facts *facts;
+    const char *const *command; /* NULL-terminated; may be empty for explain */
+    uint64_t timeout_ns;        /* never 0 */
+    bool timeout_is_default;
+    const char **layers;
+    size_t layer_count;
+    const struct sbx_step_text *steps;
+    struct sbx_tier_entry tiers[SBX_DIM_COUNT];
+    const char **notes; /* what a reader should know before it runs */
+    size_t note_count, note_capacity;
+    char digest[SBX_SHA256_HEX]; /* of everything that decides what the box may do */
+};
+
+/* policy → plan for one backend. Pure. Equal policies give equal digests, however they were written. */
+enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *policy,
+                            const struct sbx_facts *facts, enum sbx_backend_id backend,
+                            const char *const *command, struct sbx_plan *out,
+                            struct sbx_err *err) SBX_MUST_USE;
+
+/* The backend to describe: the chosen one, or, where sbx would refuse, the first of the platform. */
+enum sbx_backend_id sbx_plan_backend(const struct sbx_selection *selection,
+                                     const struct sbx_policy *policy);
+
+/* Values of variables are never printed. With origins: where each rule was said. */
+void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out);
+void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json);
+
+/* "sbx.toml:4", "-w", "profile strict", "protected": where something was said. */
+void sbx_origin_print(const struct sbx_origin *at, struct sbx_buf *out);
+
+#endif

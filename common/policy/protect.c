@@ -1,0 +1,58 @@
+/* What a box may not change inside its own writable paths: the data. */
+#include "common/policy/protect.h"
+
+#include "common/base/banned.h"
+
+const struct sbx_protect_row sbx_protect_defaults[] = {
+    {".git", false, "git runs hooks and configured programs"},
+    {".sbx", false, "sbx reads its own settings there"},
+    {"sbx.toml", false, "sbx reads its manifest"},
+    {".gitconfig", false, "git runs configured programs"},
+    {".gitmodules", false, "git clones and runs what it names"},
+    {".husky", false, "git hooks kept in the tree"},
+    {".envrc", false, "direnv runs it"},
+    {".vscode", false, "VS Code runs its tasks and settings"},
+    {".idea", false, "JetBrains IDEs run its configurations"},
+    {".fleet", false, "Fleet runs its configurations"},
+    {".zed", false, "Zed runs its tasks and settings"},
+    {".devcontainer", false, "editors build and run it"},
+    {".mcp.json", false, "agents start the servers it names"},
+    {".claude", false, "Claude Code runs its hooks and settings"},
+    {".codex", false, "Codex reads its configuration"},
+    {".cursor", false, "Cursor runs its rules and servers"},
+    {".windsurf", false, "Windsurf reads its rules"},
+    {".gemini", false, "Gemini CLI reads its settings"},
+    {".agents", false, "agents read their instructions and hooks"},
+    {".continue", false, "Continue reads its configuration"},
+    {".aider.conf.yml", false, "Aider runs configured commands"},
+    {".bashrc", false, "bash runs it"},
+    {".bash_profile", false, "bash runs it"},
+    {".bash_login", false, "bash runs it"},
+    {".bash_logout", false, "bash runs it"},
+    {".profile", false, "shells run it"},
+    {".zshenv", false, "zsh runs it"},
+    {".zshrc", false, "zsh runs it"},
+    {".zprofile", false, "zsh runs it"},
+    {".zlogin", false, "zsh runs it"},
+    {".ssh", false, "ssh runs configured programs; keys"},
+    {".npmrc", false, "npm runs configured programs"},
+    {".yarnrc", false, "yarn runs configured programs"},
+    {".yarnrc.yml", false, "yarn runs configured programs"},
+    {NULL, false, NULL}};
+
+const struct sbx_protect_row sbx_protect_git_commit[] = {
+    {".git", true, "a .git file names the directory git trusts"},
+    {".git/hooks", false, "git runs them"},
+    {".git/config", false, "git runs configured programs"},
+    {".git/config.worktree", false, "git runs configured programs"},
+    {".git/commondir", false, "names another directory git trusts"},
+    {".git/info/attributes", false, "chooses filter programs"},
+    {".git/modules/**/hooks", false, "git runs them in submodules"},
+    {".git/modules/**/config", false, "git runs configured programs in submodules"},
+    {".git/modules/**/config.worktree", false, "git runs configured programs in submodules"},
+    {".git/modules/**/commondir", false, "names another directory git trusts"},
+    {".git/modules/**/info/attributes", false, "chooses filter programs"},
+    {".git/worktrees/*/config.worktree", false, "git runs configured programs in worktrees"},
+    {".git/worktrees/*/commondir", false, "names another directory git trusts"},
+    {".git/worktrees/*/gitdir", false, "names another directory git trusts"},
+    {NULL, false, NULL}};

@@ -1,0 +1,35 @@
+/* A way to build a box, as a vtable; several live in one process. What a backend can represent and how
+ * well it holds is data (policy/backends.h); this is how it is carried out. */
+#ifndef SBX_RUN_BACKEND_H
+#define SBX_RUN_BACKEND_H
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/policy/plan.h"
+#include "common/run/outcome.h"
+
+struct sbx_backend {
+    enum sbx_backend_id id;
+
+    /* Can it be used on this machine? Answers by really trying. *out gets PASSED with a version or FAILED
+     * with reason and remedy; texts live in `arena`. */
+    void (*probe)(struct sbx_arena *arena, struct sbx_probe *out);
+
+    /* Carries the plan out to its end. On failure nothing of the box is left; SBX_E_NOT_FOUND and
+     * SBX_E_DENIED: the command cannot be found or executed; other codes: sbx failed or refused. */
+    enum sbx_code (*run)(struct sbx_arena *arena, const struct sbx_plan *plan,
+                         const struct sbx_selection *selection, struct sbx_outcome *out,
+                         struct sbx_err *err);
+};
+
+/* Backends of this build, in any order (policy/backends.h has the order); NULL for one that is not built
+ * in. `none` and `fail-closed` always are. */
+const struct sbx_backend *sbx_backend_find(enum sbx_backend_id id);
+
+/* Backends that posix/ or win/ bring; ends with NULL. Implemented there. */
+const struct sbx_backend *const *sbx_platform_backends(void);
+
+extern const struct sbx_backend sbx_backend_none;
+extern const struct sbx_backend sbx_backend_fail_closed;
+
+#endif

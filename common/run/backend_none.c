@@ -1,0 +1,34 @@
+/* The backend without isolation: the environment is still dropped, nothing else is held. */
+#include <string.h>
+
+#include "common/os.h"
+#include "common/run/backend.h"
+#include "common/run/environment.h"
+
+#include "common/base/banned.h"
+
+static void probe(struct sbx_arena *arena, struct sbx_probe *out) {
+    (void)arena;
+    *out = (struct sbx_probe){.state = SBX_PROBE_PASSED};
+}
+
+static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
+                         const struct sbx_selection *selection, struct sbx_outcome *out,
+                         struct sbx_err *err) {
+    (void)selection;
+    const char *const *env;
+    enum sbx_code code = sbx_environment_make(arena, plan->policy, &env, err);
+    if (code != SBX_OK) return code;
+    struct sbx_plain_run plain = {
+        .program = plan->command[0],
+        .search_path = sbx_os_env(arena, "PATH"),
+        .argv = plan->command,
+        .env = env,
+        .cwd = plan->policy->cwd.text,
+        .timeout_ns = plan->timeout_ns,
+        .max_output_bytes = plan->policy->limits.output_bytes,
+    };
+    return sbx_os_run_plain(&plain, out, err);
+}
+
+const struct sbx_backend sbx_backend_none = {SBX_BACKEND_NONE, probe, run};

@@ -1,0 +1,52 @@
+/* Probes: single flight, success remembered, failure not. */
+#include "common/run/probe.h"
+
+#include <string.h>
+
+#include "common/base/banned.h"
+
+#define CACHE_BYTES (1u << 20)
+
+void sbx_probe_cache_init(struct sbx_probe_cache *cache) {
+    memset(cache, 0, sizeof *cache);
+    sbx_arena_init(&cache->arena, CACHE_BYTES);
+}
+
+void sbx_probe_cache_release(struct sbx_probe_cache *cache) {
+    sbx_arena_release(&cache->arena);
+}
+
+static const char *copy(struct sbx_arena *arena, const char *text) {
+    return text == NULL ? NULL : sbx_arena_copy(arena, text, strlen(text));
+}
+
+static struct sbx_probe copy_probe(struct sbx_arena *arena, const struct sbx_probe *probe) {
+    return (struct sbx_probe){probe->state, copy(arena, probe->version), copy(arena, probe->reason),
+                              copy(arena, probe->remedy)};
+}
+
+void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum sbx_backend_id id,
+                   const struct sbx_backend *backend, struct sbx_probe *out) {
+    if (backend == NULL) {
+        *out = (struct sbx_probe){.state = SBX_PROBE_NOT_BUILT,
+                                  .reason = "this build of sbx does not contain it",
+                                  .remedy = "use a build of sbx that contains it"};
+        return;
+    }
+    struct sbx_probe_slot *slot = &cache->slots[id];
+    unsigned before = atomic_load(&cache->finished[id]);
+    sbx_os_lock(&cache->mutex);
+    /* Somebody finished one while this caller waited: that answer is as fresh as its own would be. */
+    bool is_shared = atomic_load(&cache->finished[id]) != before;
+    if (!slot->has_passed && !is_shared) {
+        AUTO_ARENA scratch;
+        sbx_arena_init(&scratch, CACHE_BYTES);
+        struct sbx_probe answer = {.state = SBX_PROBE_FAILED, .reason = "the probe said nothing"};
+        backend->probe(&scratch, &answer);
+        slot->last = copy_probe(&cache->arena, &answer);
+        slot->has_passed = answer.state == SBX_PROBE_PASSED;
+        atomic_fetch_add(&cache->finished[id], 1);
+    }
+    *out = copy_probe(arena, &slot->last);
+    sbx_os_unlock(&cache->mutex);
+}

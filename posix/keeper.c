@@ -1,0 +1,389 @@
+/* The keeper: starts the plain child, watches it, ends its whole tree. No allocation: it is a forked
+ * process without exec. */
+#include "posix/keeper.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "posix/child.h"
+#include "posix/fd.h"
+#include "posix/pump.h"
+#include "posix/system.h"
+
+#include "common/base/banned.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define GRACE_NS (SECOND_NS / 2)    /* between TERM and KILL */
+#define END_WAIT_NS (5 * SECOND_NS) /* for killed processes that hang in the kernel */
+
+enum { EXIT_KEPT = 0, EXIT_BROKEN = 1 };
+
+static struct keeper {
+    const struct sbx_keeper_plan *plan;
+    bool adopts;    /* orphans become our children */
+    bool own_group; /* the child leads a process group; only where orphans get lost */
+    pid_t child;    /* 0 once reaped: its number is no longer ours to signal */
+    int wake_fd;
+    int birth_fd; /* -1 once the child is born or has failed */
+    struct sbx_pump pump[2];
+    bool caller_gone;
+    bool is_failed;
+    struct sbx_birth_failure failure;
+    int status; /* of waitpid */
+    uint64_t begin_ns;
+    uint64_t deadline_ns;  /* 0: none */
+    uint64_t grace_end_ns; /* 0: not asked to end yet */
+    bool must_end; /* the tree must, now */
+    bool is_ended; /* and has */
+    bool hurries;  /* no reader of the output is waited for any more */
+    struct sbx_outcome outcome;
+} keeper;
+
+static void report(const struct sbx_report *message)
+{
+    /* Smaller than PIPE_BUF, so it arrives whole. A caller that is gone does not matter. */
+    (void)!sbx_fd_write_all(keeper.plan->report_fd, message, sizeof *message);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------------ */
+
+static void note_limit(enum sbx_limit limit)
+{
+    if (keeper.outcome.limit == SBX_LIMIT_NONE) {
+        keeper.outcome.limit = limit;
+        keeper.outcome.origin = SBX_FROM_SBX;
+    }
+}
+
+static void signal_child(int number)
+{
+    if (keeper.child > 0) {
+        (void)kill(keeper.own_group ? -keeper.child : keeper.child, number);
+    }
+}
+
+static void signal_all(int number)
+{
+    if (keeper.adopts) {
+        sbx_system_signal_tree(number);
+    } else {
+        signal_child(number);
+    }
+}
+
+static void child_changed(int status)
+{
+    if (WIFSTOPPED(status)) {
+        report(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = WSTOPSIG(status)});
+    } else if (WIFCONTINUED(status)) {
+        report(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
+    } else {
+        keeper.status = status;
+        keeper.child = 0;
+        keeper.outcome.wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
+    }
+}
+
+/* The number of a group is safe to use only while its dead leader is not yet reaped. */
+static void end_group_of_dead_leader(void)
+{
+    siginfo_t info = {0};
+    if (keeper.own_group && keeper.child > 0 &&
+        waitid(P_PID, (id_t)keeper.child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == keeper.child) {
+        (void)kill(-keeper.child, SIGKILL);
+    }
+}
+
+/* Takes in every child that ended or changed; false when there is none left. */
+static bool reap(void)
+{
+    end_group_of_dead_leader();
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
+        if (pid == 0) {
+            return true;
+        }
+        if (pid < 0) {
+            if (errno != EINTR) {
+                return false;
+            }
+        } else if (pid == keeper.child) {
+            child_changed(status);
+        }
+    }
+}
+
+/* Kills in rounds. Only children are killed, never a grandchild by its number: when its parent is
+ * dead it becomes a child, and its turn comes. */
+static void end_tree(void)
+{
+    uint64_t begin = sbx_os_monotonic_ns();
+    while (reap() && sbx_os_monotonic_ns() - begin < END_WAIT_NS) {
+        if (keeper.adopts) {
+            sbx_system_signal_children(SIGKILL);
+        } else {
+            signal_child(SIGKILL);
+        }
+        struct pollfd slot = {.fd = keeper.wake_fd, .events = POLLIN};
+        char bytes[256];
+        if (poll(&slot, 1, 20) > 0) {
+            (void)!sbx_fd_read(keeper.wake_fd, bytes, sizeof bytes);
+        }
+    }
+    keeper.is_ended = true;
+}
+
+/* ---- events -------------------------------------------------------------------------------------- */
+
+static void cancel(void)
+{
+    note_limit(SBX_LIMIT_CANCEL);
+    keeper.must_end = true;
+    keeper.hurries = true;
+}
+
+static void read_control(void)
+{
+    unsigned char orders[64];
+    ssize_t got = sbx_fd_read(keeper.plan->control_fd, orders, sizeof orders);
+    if (got == 0) {
+        keeper.caller_gone = true;
+        cancel();
+    }
+    for (ssize_t i = 0; i < got; i++) {
+        if (orders[i] == SBX_CONTROL_CANCEL) {
+            cancel();
+        } else {
+            signal_child(orders[i]);
+        }
+    }
+}
+
+static void read_wake(void)
+{
+    char bytes[256];
+    (void)!sbx_fd_read(keeper.wake_fd, bytes, sizeof bytes);
+    (void)reap();
+}
+
+/* End of file means that exec closed it: the program runs. */
+static void read_birth(void)
+{
+    ssize_t got = sbx_fd_read(keeper.birth_fd, &keeper.failure, sizeof keeper.failure);
+    if (got == (ssize_t)sizeof keeper.failure) {
+        keeper.is_failed = true;
+    } else {
+        keeper.outcome.started = true;
+    }
+    sbx_fd_close(&keeper.birth_fd);
+}
+
+static void step_pumps(void)
+{
+    for (size_t i = 0; i < SBX_COUNT(keeper.pump); i++) {
+        if (keeper.is_ended) {
+            sbx_pump_drain(&keeper.pump[i]);
+        } else {
+            sbx_pump_step(&keeper.pump[i]);
+        }
+        if (keeper.pump[i].is_over) {
+            note_limit(SBX_LIMIT_OUTPUT);
+            keeper.must_end = true;
+        }
+    }
+}
+
+/* Time is up: first a request that can be handled, also by stopped processes, then the end. */
+static void check_time(void)
+{
+    uint64_t now = sbx_os_monotonic_ns();
+    if (keeper.grace_end_ns == 0 && keeper.deadline_ns != 0 && now >= keeper.deadline_ns) {
+        note_limit(SBX_LIMIT_TIMEOUT);
+        keeper.hurries = true;
+        keeper.grace_end_ns = now + GRACE_NS;
+        signal_all(SIGTERM);
+        signal_all(SIGCONT);
+    }
+    if (keeper.grace_end_ns != 0 && now >= keeper.grace_end_ns) {
+        keeper.must_end = true;
+    }
+}
+
+static int wait_ms(void)
+{
+    uint64_t until = keeper.grace_end_ns != 0 ? keeper.grace_end_ns : keeper.deadline_ns;
+    if (until == 0) {
+        return -1;
+    }
+    uint64_t now = sbx_os_monotonic_ns();
+    uint64_t left_ms = until <= now ? 0 : (until - now) / 1000000 + 1;
+    return left_ms > 3600000 ? 3600000 : (int)left_ms;
+}
+
+static void wait_for_events(void)
+{
+    enum { CONTROL, WAKE, BIRTH, FIRST_PUMP, SLOTS = FIRST_PUMP + SBX_COUNT(keeper.pump) };
+    struct pollfd slot[SLOTS] = {
+        [CONTROL] = {.fd = keeper.caller_gone ? -1 : keeper.plan->control_fd, .events = POLLIN},
+        [WAKE] = {.fd = keeper.wake_fd, .events = POLLIN},
+        [BIRTH] = {.fd = keeper.birth_fd, .events = POLLIN},
+    };
+    for (size_t i = 0; i < SBX_COUNT(keeper.pump); i++) {
+        slot[FIRST_PUMP + i] = sbx_pump_slot(&keeper.pump[i]);
+    }
+    if (poll(slot, SLOTS, wait_ms()) < 0) {
+        return; /* an interruption: what it announces is in a pipe */
+    }
+    if (slot[BIRTH].revents != 0) {
+        read_birth();
+    }
+    if (slot[CONTROL].revents != 0) {
+        read_control();
+    }
+    if (slot[WAKE].revents != 0) {
+        read_wake();
+    }
+    step_pumps();
+    check_time();
+}
+
+static uint64_t passed_bytes(void)
+{
+    return keeper.pump[0].passed_bytes + keeper.pump[1].passed_bytes;
+}
+
+/* The tree is gone; what it wrote is still in the pipes. A slow reader is waited for unless the run
+ * was told to end. */
+static void pass_on_rest(void)
+{
+    for (;;) {
+        uint64_t before = passed_bytes();
+        step_pumps();
+        if (sbx_pump_is_done(&keeper.pump[0]) && sbx_pump_is_done(&keeper.pump[1])) {
+            return;
+        }
+        if (passed_bytes() == before) {
+            if (keeper.hurries) {
+                return;
+            }
+            wait_for_events();
+        }
+    }
+}
+
+/* ---- birth and death ----------------------------------------------------------------------------- */
+
+/* A pipe for one output stream when sbx carries it; -1 in *child_end when the stream is passed. */
+static bool open_stream(struct sbx_pump *pump, int sink, int *child_end)
+{
+    uint64_t max_bytes = keeper.plan->run->max_output_bytes;
+    int source = -1;
+    *child_end = -1;
+    if (max_bytes != 0) {
+        if (!sbx_fd_pipe(&source, child_end) || !sbx_fd_set_nonblocking(source)) {
+            return false;
+        }
+    }
+    sbx_pump_init(pump, source, sink, max_bytes);
+    return true;
+}
+
+static bool start(void)
+{
+    AUTO_FD wake_end = -1;
+    AUTO_FD birth_end = -1;
+    AUTO_FD stdout_end = -1;
+    AUTO_FD stderr_end = -1;
+    if (!sbx_fd_pipe(&keeper.wake_fd, &wake_end) || !sbx_fd_set_nonblocking(keeper.wake_fd) ||
+        !sbx_fd_set_nonblocking(wake_end) || !sbx_fd_pipe(&keeper.birth_fd, &birth_end) ||
+        !open_stream(&keeper.pump[0], STDOUT_FILENO, &stdout_end) ||
+        !open_stream(&keeper.pump[1], STDERR_FILENO, &stderr_end)) {
+        return false;
+    }
+    sbx_signals_keep(SBX_TAKE(wake_end, -1)); /* the handler's, for as long as the keeper lives */
+    sigset_t mask = sbx_signals_block();
+    pid_t self = getpid();
+    keeper.begin_ns = sbx_os_monotonic_ns();
+    pid_t child = fork();
+    int raw = errno;
+    if (child == 0) {
+        sbx_child_main(&(struct sbx_child_plan){
+            .keeper = keeper.plan,
+            .parent = self,
+            .own_group = keeper.own_group,
+            .birth_fd = birth_end,
+            .stdout_fd = stdout_end,
+            .stderr_fd = stderr_end,
+        });
+    }
+    if (child > 0 && keeper.own_group) {
+        (void)setpgid(child, child); /* whoever of the two comes first */
+    }
+    keeper.child = child;
+    sbx_signals_unblock(&mask);
+    errno = raw;
+    return child > 0;
+}
+
+static void close_account(void)
+{
+    struct sbx_outcome *outcome = &keeper.outcome;
+    struct rusage usage = {0};
+    if (keeper.child != 0) {
+        keeper.status = SIGKILL; /* it hangs in the kernel; it is as good as killed */
+        outcome->wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
+    }
+    if (WIFEXITED(keeper.status)) {
+        outcome->exit_code = (uint32_t)WEXITSTATUS(keeper.status);
+    } else {
+        outcome->signal = WTERMSIG(keeper.status);
+    }
+    if (getrusage(RUSAGE_CHILDREN, &usage) == 0) {
+        uint64_t seconds = (uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec;
+        uint64_t micros = (uint64_t)usage.ru_utime.tv_usec + (uint64_t)usage.ru_stime.tv_usec;
+        outcome->cpu_ns = seconds * SECOND_NS + micros * 1000;
+        outcome->peak_memory_bytes = sbx_system_peak_bytes(&usage);
+    }
+    outcome->stdout_bytes = keeper.pump[0].passed_bytes;
+    outcome->stderr_bytes = keeper.pump[1].passed_bytes;
+}
+
+noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
+{
+    keeper.plan = plan;
+    keeper.adopts = sbx_system_adopt_orphans();
+    keeper.own_group = !keeper.adopts && !plan->has_terminal;
+    if (!start()) {
+        int raw = errno;
+        report(&(struct sbx_report){
+            .kind = SBX_REPORT_FAILED, .birth = SBX_BIRTH_FORK, .raw = raw});
+        _exit(EXIT_BROKEN);
+    }
+    if (plan->run->timeout_ns != 0) {
+        keeper.deadline_ns = keeper.begin_ns + plan->run->timeout_ns;
+    }
+    while (!keeper.must_end && keeper.child != 0) {
+        wait_for_events();
+    }
+    end_tree();
+    if (keeper.birth_fd >= 0) {
+        read_birth();
+    }
+    pass_on_rest();
+    if (keeper.is_failed) {
+        report(&(struct sbx_report){.kind = SBX_REPORT_FAILED,
+                                    .birth = keeper.failure.birth,
+                                    .raw = keeper.failure.raw});
+        _exit(EXIT_BROKEN);
+    }
+    close_account();
+    report(&(struct sbx_report){.kind = SBX_REPORT_DONE, .outcome = keeper.outcome});
+    _exit(EXIT_KEPT);
+}

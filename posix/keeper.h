@@ -1,0 +1,49 @@
+/* The keeper: a process between sbx and a plain child. Every process the child starts stays below
+ * it, so it can end the whole tree, and it does when sbx dies or says so. It also goes on while the
+ * shell has stopped sbx. It stays in sbx's process group, and so does the child: the terminal's
+ * signals reach the child as if sbx were not there. */
+#ifndef SBX_POSIX_KEEPER_H
+#define SBX_POSIX_KEEPER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+#include <sys/types.h>
+
+#include "common/os.h"
+#include "posix/signals.h"
+
+struct sbx_keeper_plan {
+    const struct sbx_plain_run *run;
+    const char *path; /* of the program, absolute */
+    const struct sbx_signals *signals;
+    bool has_terminal; /* a controlling one */
+    int control_fd;    /* read end; its end of file means that sbx is gone */
+    int report_fd;     /* write end */
+};
+
+/* Bytes on the control pipe: a signal number to forward, or this. */
+enum { SBX_CONTROL_CANCEL = 255 };
+
+/* The step of the child's birth that failed. */
+enum sbx_birth { SBX_BIRTH_FORK, SBX_BIRTH_CWD, SBX_BIRTH_STREAMS, SBX_BIRTH_EXEC };
+
+enum sbx_report_kind {
+    SBX_REPORT_STOPPED,   /* the child was stopped by `signal` */
+    SBX_REPORT_CONTINUED, /* and goes on */
+    SBX_REPORT_FAILED,    /* `birth` failed with `raw`; nothing ran */
+    SBX_REPORT_DONE,      /* `outcome` */
+};
+
+struct sbx_report {
+    enum sbx_report_kind kind;
+    int signal;
+    enum sbx_birth birth;
+    int raw; /* errno */
+    struct sbx_outcome outcome;
+};
+
+/* Runs in the forked keeper with all signals blocked. */
+noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan);
+
+#endif

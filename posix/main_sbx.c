@@ -1,0 +1,52 @@
+/* The program sbx on POSIX: checks what the system hands over, then the command line takes over. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/base/utf8.h"
+#include "common/cli/cli.h"
+#include "common/os.h"
+
+#include "common/base/banned.h"
+
+enum { EXIT_REFUSED = 125 };
+
+/* A closed standard stream would give its number to the next file opened, and that file to the
+ * command. */
+static bool open_standard_streams(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDWR) != fd) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static int refuse_argument(int index, const char *text)
+{
+    AUTO_BUF message;
+    sbx_buf_init(&message, 4096);
+    sbx_buf_printf(&message, "sbx: argument %d is not valid UTF-8: ", index);
+    sbx_buf_add_visible(&message, sbx_str(text), true);
+    sbx_buf_add_text(&message, "\nsbx: nothing was run; rename the file, or pass the text through "
+                               "a file or standard input\n");
+    (void)!sbx_os_write(SBX_STDERR, sbx_buf_text(&message), message.len, NULL);
+    return EXIT_REFUSED;
+}
+
+int main(int argc, char **argv)
+{
+    if (!open_standard_streams()) {
+        return EXIT_REFUSED;
+    }
+    for (int i = 0; i < argc; i++) {
+        if (!sbx_utf8_valid(argv[i], strlen(argv[i]), NULL)) {
+            return refuse_argument(i, argv[i]);
+        }
+    }
+    return sbx_cli_main(argc, (const char *const *)argv);
+}

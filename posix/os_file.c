@@ -1,0 +1,218 @@
+/* Reading files and asking about them on POSIX. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/os.h"
+#include "posix/fault.h"
+#include "posix/fd.h"
+#include "posix/system.h"
+
+#include "common/base/banned.h"
+
+/* ---- what is known of a file ------------------------------------------------------------------- */
+
+static enum sbx_node node_of(mode_t mode)
+{
+    if (S_ISREG(mode)) {
+        return SBX_NODE_FILE;
+    }
+    if (S_ISDIR(mode)) {
+        return SBX_NODE_DIRECTORY;
+    }
+    return S_ISSOCK(mode) ? SBX_NODE_SOCKET : SBX_NODE_OTHER;
+}
+
+/* A POSIX ACL needs no look of its own: with one, the group bits of the mode are its mask, the most
+ * that any entry but the owner's and the others' can give. */
+static struct sbx_file_info describe(const struct stat *status)
+{
+    return (struct sbx_file_info){
+        .node = node_of(status->st_mode),
+        .size_bytes = status->st_size > 0 ? (uint64_t)status->st_size : 0,
+        .is_callers = status->st_uid == geteuid(),
+        .is_admins = status->st_uid == 0,
+        .others_may_write = (status->st_mode & (S_IWGRP | S_IWOTH)) != 0,
+    };
+}
+
+void sbx_os_file_info(const char *path, struct sbx_file_info *out)
+{
+    struct stat status;
+    if (stat(path, &status) == 0) {
+        *out = describe(&status);
+        return;
+    }
+    int raw = errno;
+    /* Of what cannot be looked at, the worst is assumed. */
+    *out = (struct sbx_file_info){.node = SBX_NODE_OTHER, .others_may_write = true};
+    if (raw == ENOENT || raw == ENOTDIR) {
+        out->node = SBX_NODE_MISSING;
+    } else if (raw == EACCES || raw == EPERM) {
+        out->node = SBX_NODE_DENIED;
+    }
+}
+
+/* ---- reading ------------------------------------------------------------------------------------- */
+
+static enum sbx_code too_large(const char *path, size_t max_bytes, struct sbx_err *err)
+{
+    return sbx_err_set(err, SBX_E_LIMIT, "\"%s\" is larger than %zu bytes", path, max_bytes);
+}
+
+/* Somebody who shares standard input may have made it non-blocking. */
+static ssize_t read_waiting(int fd, void *bytes, size_t len)
+{
+    for (;;) {
+        ssize_t got = sbx_fd_read(fd, bytes, len);
+        if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+            return got;
+        }
+        struct pollfd slot = {.fd = fd, .events = POLLIN};
+        if (poll(&slot, 1, -1) < 0 && errno != EINTR) {
+            return -1;
+        }
+    }
+}
+
+static enum sbx_code read_all(struct sbx_arena *arena, int fd, const char *path, size_t max_bytes,
+                              struct sbx_str *out, struct sbx_err *err)
+{
+    /* The size may be 0 (/proc) or grow meanwhile: what counts is what is read. */
+    AUTO_BUF all;
+    sbx_buf_init(&all, max_bytes);
+    char block[16384];
+    for (;;) {
+        ssize_t got = read_waiting(fd, block, sizeof block);
+        int raw = errno;
+        if (got < 0) {
+            return sbx_err_errno(err, raw, "read", "cannot read \"%s\"", path);
+        }
+        if (got == 0) {
+            break;
+        }
+        if ((size_t)got > max_bytes - all.len) {
+            return too_large(path, max_bytes, err);
+        }
+        sbx_buf_add(&all, block, (size_t)got);
+        if (all.failed) {
+            return sbx_err_nomem(err);
+        }
+    }
+    char *copy = sbx_arena_copy(arena, sbx_buf_text(&all), all.len);
+    if (copy == NULL) {
+        return sbx_err_nomem(err);
+    }
+    *out = (struct sbx_str){copy, all.len};
+    return SBX_OK;
+}
+
+static enum sbx_code not_regular(const char *path, mode_t mode, struct sbx_err *err)
+{
+    return sbx_err_set(err, SBX_E_INVALID, "\"%s\" is %s, not a regular file", path,
+                       S_ISDIR(mode)    ? "a directory"
+                       : S_ISFIFO(mode) ? "a FIFO"
+                       : S_ISSOCK(mode) ? "a socket"
+                                        : "a device");
+}
+
+/* Looks before it opens, because opening some devices does something (a watchdog starts, a tape
+ * rewinds), and again after, because only the open descriptor is what will be read. */
+static enum sbx_code open_regular(const char *path, int *fd, struct stat *status,
+                                  struct sbx_err *err)
+{
+    if (stat(path, status) != 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "stat", "cannot read \"%s\"", path);
+    }
+    if (!S_ISREG(status->st_mode)) {
+        return not_regular(path, status->st_mode, err);
+    }
+    /* A FIFO that took the file's place meanwhile is not waited for, a terminal is not taken. */
+    AUTO_FD opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (opened < 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "open", "cannot read \"%s\"", path);
+    }
+    if (fstat(opened, status) != 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "fstat", "cannot read \"%s\"", path);
+    }
+    if (!S_ISREG(status->st_mode)) {
+        return not_regular(path, status->st_mode, err);
+    }
+    *fd = SBX_TAKE(opened, -1);
+    return SBX_OK;
+}
+
+static enum sbx_code read_stdin(struct sbx_arena *arena, size_t max_bytes, struct sbx_str *out,
+                                struct sbx_file_info *info, struct sbx_err *err)
+{
+    struct sbx_str text;
+    enum sbx_code code =
+        read_all(arena, STDIN_FILENO, "standard input", max_bytes, &text, err);
+    if (code != SBX_OK) {
+        return code;
+    }
+    *out = text;
+    if (info != NULL) {
+        /* What the caller feeds us is the caller's own word. */
+        *info = (struct sbx_file_info){
+            .node = SBX_NODE_OTHER,
+            .size_bytes = text.len,
+            .is_callers = true,
+            .is_admins = geteuid() == 0,
+        };
+    }
+    return SBX_OK;
+}
+
+enum sbx_code sbx_os_read_file(struct sbx_arena *arena, const char *path, size_t max_bytes,
+                               struct sbx_str *out, struct sbx_file_info *info, struct sbx_err *err)
+{
+    if (sbx_text_eq(path, "-")) {
+        return read_stdin(arena, max_bytes, out, info, err);
+    }
+    struct stat status;
+    AUTO_FD fd = -1;
+    enum sbx_code code = open_regular(path, &fd, &status, err);
+    if (code != SBX_OK) {
+        return code;
+    }
+    if (status.st_size > 0 && (uint64_t)status.st_size > max_bytes) {
+        return too_large(path, max_bytes, err);
+    }
+    struct sbx_str text;
+    code = read_all(arena, fd, path, max_bytes, &text, err);
+    if (code == SBX_OK) {
+        *out = text;
+        if (info != NULL) {
+            *info = describe(&status);
+        }
+    }
+    return code;
+}
+
+enum sbx_code sbx_os_real_path(struct sbx_arena *arena, const char *path, struct sbx_path *out,
+                               struct sbx_err *err)
+{
+    char text[PATH_MAX];
+    if (realpath(path, text) == NULL) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "realpath", "cannot resolve \"%s\"", path);
+    }
+    enum sbx_path_problem problem = sbx_path_make(arena, sbx_system.rules, sbx_str(text), out);
+    if (problem == SBX_PATH_NO_MEMORY) {
+        return sbx_err_nomem(err);
+    }
+    if (problem != SBX_PATH_OK) {
+        return sbx_err_set(err, SBX_E_INVALID, "\"%s\" resolves to \"%s\", which %s", path, text,
+                           sbx_path_problem_text(problem));
+    }
+    return SBX_OK;
+}

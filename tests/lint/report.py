@@ -1,0 +1,66 @@
+"""That scripts/test-report cannot make a bad run look good: it counts what it is given, and every way
+of failing that we know of fails. usage: report.py ROOT"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CASE = '<testcase name="t" status="{}">{}<system-out>{}</system-out></testcase>'
+FAILURE = '<failure message="Failed"/>'
+SKIPPED = '<skipped message="SKIP_RETURN_CODE=77"/>'
+GOOD = CASE.format("run", "", "1..2\nok 1 - a\nok 2 - b # SKIP no moon\n")
+
+# (promise, test cases of the JUnit file, SBX_TEST_REQUIRE, closing line, exit status)
+CASES = [
+    ("cases are counted one by one", GOOD, "", "1 passed, 0 failed, 1 skipped", 0),
+    ("carriage returns of Windows do not matter", GOOD.replace("\n", "&#13;\n"), "",
+     "1 passed, 0 failed, 1 skipped", 0),
+    ("an entry without TAP is one case", CASE.format("run", "", "hello") + GOOD, "",
+     "2 passed, 0 failed, 1 skipped", 0),
+    ("a skip is a failure when all is required", GOOD, "x,all", "1 passed, 1 failed, 0 skipped", 1),
+    ("a failed case fails the run", CASE.format("fail", FAILURE, "1..2\nok 1 - a\nnot ok 2 - b\n"), "",
+     "1 passed, 1 failed, 0 skipped", 1),
+    ("a program that ends early fails the run", CASE.format("fail", FAILURE, "1..2\nok 1 - a\n"), "",
+     "1 passed, 1 failed, 0 skipped", 1),
+    ("even when it ends with success", CASE.format("run", "", "1..2\nok 1 - a\n"), "",
+     "1 passed, 1 failed, 0 skipped", 1),
+    ("a bad exit status after good cases fails the run",
+     CASE.format("fail", FAILURE, "1..1\nok 1 - a\n"), "", "1 passed, 1 failed, 0 skipped", 1),
+    ("a program without cases fails the run", CASE.format("fail", FAILURE, "1..0\n"), "",
+     "0 passed, 1 failed, 0 skipped", 1),
+    ("an entry that could not start fails the run", CASE.format("notrun", "", ""), "",
+     "0 passed, 1 failed, 0 skipped", 1),
+    ("an empty lane fails the run", "", "", "0 passed, 1 failed, 0 skipped", 1),
+    ("a program that skips everything is skipped",
+     GOOD + CASE.format("notrun", SKIPPED, "1..1\nok 1 - a # SKIP no sun\n"), "",
+     "1 passed, 0 failed, 2 skipped", 0),
+]
+
+
+def closing_line(report, junit, require):
+    with tempfile.TemporaryDirectory() as place:
+        results = pathlib.Path(place)
+        (results / "lanes").write_text("lane 1\n", encoding="utf-8")
+        (results / "lane.xml").write_text(f"<testsuite>{junit}</testsuite>", encoding="utf-8")
+        done = subprocess.run([sys.executable, "-B", report, results], capture_output=True, text=True,
+                              env={"SBX_TEST_REQUIRE": require}, check=False)
+        return (done.stdout.strip().splitlines() or [done.stderr])[-1], done.returncode
+
+
+def main():
+    report = pathlib.Path(sys.argv[1]) / "scripts/test-report"
+    failed = 0
+    print(f"1..{len(CASES)}")
+    for number, (promise, junit, require, line, status) in enumerate(CASES, 1):
+        got = closing_line(report, junit, require)
+        held = got == (line, status)
+        if not held:
+            print(f"# got:  {got}\n# want: {(line, status)}")
+        print(f"{'ok' if held else 'not ok'} {number} - {promise}")
+        failed += not held
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

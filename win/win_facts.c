@@ -1,0 +1,30 @@
+/* What this Windows is. */
+#include <windows.h>
+
+#include <winternl.h>
+
+#include "common/os.h"
+#include "win/system.h"
+
+#include "common/base/banned.h"
+
+/* GetVersionExW answers what the manifest asks for; this answers what is. In ntdll since NT 5. */
+NTSTATUS NTAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
+
+void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
+{
+    out->platform = SBX_WINDOWS;
+    out->is_assumed = false;
+    out->is_root = sbx_system_is_elevated();
+    out->landlock_abi = 0;
+    out->has_seccomp = false;
+    out->cgroup = SBX_CGROUP_NONE;
+
+    RTL_OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
+    const char *kernel = NULL;
+    if (RtlGetVersion(&version) == 0) {
+        kernel = sbx_arena_printf(arena, "Windows %lu.%lu.%lu", version.dwMajorVersion,
+                                  version.dwMinorVersion, version.dwBuildNumber);
+    }
+    out->kernel = kernel != NULL ? kernel : "unknown";
+}
