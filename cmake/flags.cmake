@@ -63,7 +63,8 @@ if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND CMAKE_C_COMPILER_VERSION VERSION_LESS
   target_compile_options(sbx_flags INTERFACE
     -enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
 endif()
-if(NOT APPLE)
+if(NOT APPLE AND NOT WIN32)
+  # Windows probes large frames by itself (__chkstk), and GCC 12 crashes on the two together.
   target_compile_options(sbx_flags INTERFACE -fstack-clash-protection)
 endif()
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT APPLE)

@@ -24,8 +24,7 @@ endfunction()
 
 # sbx_unit_test(test_arena SOURCES test_arena.c DEPS sbx_base [ARGS a b] [TIMEOUT 60])
 # One CUnit program (see tests/check.h) and one ctest entry. Cross-built programs run through the
-# toolchain's emulator. The working directory is the source root, so that data is found by a
-# relative name.
+# toolchain's emulator. Data is found by its name relative to the source root.
 function(sbx_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPS;ARGS")
   sbx_refuse_unparsed("sbx_unit_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
@@ -34,7 +33,8 @@ function(sbx_unit_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE sbx_check ${arg_DEPS} sbx_flags)
-  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  sbx_test_directory(directory)
+  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS} WORKING_DIRECTORY ${directory})
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
@@ -82,6 +82,19 @@ function(sbx_fuzz name)
     add_test(NAME ${name}_replay COMMAND ${name} ${corpus})
     set_tests_properties(${name}_replay PROPERTIES LABELS unit TIMEOUT 300)
   endif()
+endfunction()
+
+# Where unit tests run: the source root; for cross-built ones a copy of their data in the build tree.
+# Wine has deleted a current directory for a test whose own clean-up went wrong.
+function(sbx_test_directory out)
+  set(directory ${PROJECT_SOURCE_DIR})
+  if(CMAKE_CROSSCOMPILING)
+    set(directory ${PROJECT_BINARY_DIR}/cwd)
+    file(MAKE_DIRECTORY ${directory}/tests/golden)
+    file(GLOB data CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/golden/*)
+    file(COPY ${data} DESTINATION ${directory}/tests/golden)
+  endif()
+  set(${out} ${directory} PARENT_SCOPE)
 endfunction()
 
 # A misspelt keyword must not be dropped silently.

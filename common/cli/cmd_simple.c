@@ -4,10 +4,6 @@
 
 #include "common/base/banned.h"
 
-#ifndef SBX_VERSION
-#define SBX_VERSION "0.0.0"
-#endif
-
 static int print(const struct sbx_buf *text) {
     return sbx_output_write(SBX_STDOUT, text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
 }

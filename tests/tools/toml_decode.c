@@ -5,7 +5,7 @@
  *     toml-decode --batch     any number of documents, each a 32-bit little-endian length and its
  *                             bytes; the answers are each a byte (0 valid, 1 not), a length and the
  *                             JSON or the message */
-#include <math.h>
+#include <float.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,11 +118,12 @@ static void put_json_string(struct output *out, struct sbx_str text)
     put_char(out, '"');
 }
 
+/* Without isnan and isinf: MinGW's macros narrow to float, which -Wconversion refuses. */
 static void put_float(struct output *out, double number)
 {
-    if (isnan(number)) {
+    if (number != number) {
         put_text(out, "nan");
-    } else if (isinf(number)) {
+    } else if (number > DBL_MAX || number < -DBL_MAX) {
         put_text(out, number < 0 ? "-inf" : "inf");
     } else {
         char text[40];

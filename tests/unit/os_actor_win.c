@@ -37,11 +37,59 @@ void actor_binary_stdout(void)
     (void)_setmode(1, _O_BINARY);
 }
 
-/* Removes nothing: the shell's delete function, given a tree with paths beyond MAX_PATH, has deleted
- * the current directory instead. */
+/* ---- removing ------------------------------------------------------------------------------ */
+
+/* Our own walk over absolute \\?\ names: the shell's delete function, given paths beyond MAX_PATH,
+ * deleted the current directory instead (Wine 8). Never leaves the tree it was given. */
+static void remove_below(wchar_t *path, size_t len, size_t capacity)
+{
+    WIN32_FIND_DATAW entry;
+    if (len + 3 > capacity) {
+        return;
+    }
+    wmemcpy(path + len, L"\\*", 3);
+    HANDLE search = FindFirstFileW(path, &entry);
+    path[len] = L'\0';
+    if (search == INVALID_HANDLE_VALUE) {
+        return;
+    }
+    do {
+        size_t name = wcslen(entry.cFileName);
+        bool is_dots =
+            wcscmp(entry.cFileName, L".") == 0 || wcscmp(entry.cFileName, L"..") == 0;
+        if (is_dots || len + 1 + name + 1 > capacity) {
+            continue;
+        }
+        path[len] = L'\\';
+        wmemcpy(path + len + 1, entry.cFileName, name + 1);
+        bool is_directory = (entry.dwFileAttributes & FILE_ATTRIBUTE_DIRECTORY) != 0;
+        bool is_link = (entry.dwFileAttributes & FILE_ATTRIBUTE_REPARSE_POINT) != 0;
+        (void)SetFileAttributesW(path, FILE_ATTRIBUTE_NORMAL);
+        if (is_directory && !is_link) {
+            remove_below(path, len + 1 + name, capacity);
+        }
+        (void)(is_directory ? RemoveDirectoryW(path) : DeleteFileW(path));
+        path[len] = L'\0';
+    } while (FindNextFileW(search, &entry));
+    (void)FindClose(search);
+}
+
 void actor_remove_tree(const char *path)
 {
-    (void)path;
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 1 << 20);
+    static wchar_t buffer[32768];
+    wchar_t *wide;
+    /* Only what this file made: an absolute name with the tests' own mark in it. */
+    bool is_ours = sbx_str_contains(sbx_str(path), "sbx-test-");
+    if (!is_ours || sbx_wide_path(&arena, path, &wide, NULL) != SBX_OK ||
+        wcsncmp(wide, L"\\\\?\\", 4) != 0 || wcsstr(wide, L"sbx-test-") == NULL) {
+        return;
+    }
+    size_t len = wcslen(wide);
+    wmemcpy(buffer, wide, len + 1);
+    remove_below(buffer, len, SBX_COUNT(buffer));
+    (void)RemoveDirectoryW(wide);
 }
 
 /* ---- starting ------------------------------------------------------------------------------ */
