@@ -126,8 +126,10 @@ static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
                             true, 60 * SECOND, "a container of the local Docker or Podman engine",
                             "start the engine, or set DOCKER_HOST", docker_steps},
     [SBX_BACKEND_EXTERNAL] = {SBX_BACKEND_EXTERNAL, L | M | X,
-                              SBX_CAN_TMPFS | SBX_CAN_NET_DENY | SBX_CAN_ALLOW_HOSTS |
-                                  SBX_CAN_IMAGE,
+                              /* sbx itself decides which files go there and which come back. */
+                              SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_PROTECT |
+                                  SBX_CAN_DEEP_GLOBS | SBX_CAN_TMPFS | SBX_CAN_NET_DENY |
+                                  SBX_CAN_ALLOW_HOSTS | SBX_CAN_IMAGE,
                               true, 60 * SECOND, "an external engine over HTTP",
                               "configure its address and key", external_steps},
     [SBX_BACKEND_NONE] = {SBX_BACKEND_NONE, L | M | X, ~0u, false, 30 * SECOND,
@@ -198,13 +200,26 @@ static const struct sbx_rule *rule_above(const struct sbx_policy *policy, size_t
     return NULL;
 }
 
+/* Can the glob match below a writable path of the host? */
+static bool meets_writable(const struct sbx_policy *policy, const struct sbx_rule *glob) {
+    struct sbx_path base = sbx_glob_base(glob->path);
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->access != SBX_ACCESS_WRITE)
+            continue;
+        if (sbx_path_contains(rule->path, base) || sbx_path_contains(base, rule->path)) return true;
+    }
+    return false;
+}
+
 static unsigned rule_needs(const struct sbx_policy *policy, size_t index) {
     const struct sbx_rule *rule = &policy->rules.items[index];
     if (rule->kind == SBX_RULE_TMPFS) return rule->is_optional ? 0 : SBX_CAN_TMPFS;
     if (rule->kind == SBX_RULE_SOCKET) return rule->is_optional ? 0 : SBX_CAN_SOCKETS;
     if (rule->is_glob) {
-        bool deep = strstr(rule->path.text, "**") != NULL;
-        return deep ? SBX_CAN_DEEP_GLOBS : SBX_CAN_MASK_READ;
+        unsigned deep = strstr(rule->path.text, "**") != NULL ? SBX_CAN_DEEP_GLOBS : 0;
+        unsigned carve = meets_writable(policy, rule) ? SBX_CAN_CARVE_WRITE : 0;
+        return SBX_CAN_MASK_READ | deep | carve;
     }
     const struct sbx_rule *above = rule_above(policy, index);
     if (above == NULL || above->access <= rule->access) return 0;
@@ -219,7 +234,7 @@ static bool rules_accepted(enum sbx_backend_id id, const struct sbx_policy *poli
         unsigned missing = rule_needs(policy, i) & ~rows[id].can;
         if (missing == 0) continue;
         AUTO_BUF what;
-        sbx_buf_init(&what, 8192);
+        sbx_buf_init(&what, 128u << 10); /* the longest path, in UTF-8 */
         const char *access = rule->kind == SBX_RULE_HOST
                                  ? sbx_name_text(sbx_access_names, (int)rule->access)
                                  : sbx_name_text(sbx_rule_kind_names, (int)rule->kind);

@@ -98,11 +98,32 @@ static bool read_flag_row(const char *source, const struct sbx_member *member,
     return false;
 }
 
+/* A path with a wildcard would be taken as it stands, and forbid nothing. */
+static void check_forbidden(struct sbx_arena *arena, struct sbx_findings *findings,
+                            const struct sbx_ceiling *ceiling) {
+    for (size_t i = 0; i < ceiling->forbid_paths.count; i++) {
+        const struct sbx_text *path = &ceiling->forbid_paths.items[i];
+        if (!sbx_path_is_glob(path->text)) continue;
+        const char *key = sbx_arena_printf(arena, "forbid_paths[%zu]", i);
+        struct sbx_finding *finding = sbx_findings_add(
+            findings, SBX_F_BAD_VALUE, &path->at, key == NULL ? "forbid_paths" : key, path->text,
+            "\"forbid_paths\" takes no globs");
+        sbx_finding_hint(findings, finding, "name the directory that holds them");
+    }
+}
+
 void sbx_ceiling_read(struct sbx_arena *arena, const char *source, const struct sbx_value *root,
                       struct sbx_findings *findings, struct sbx_ceiling *out) {
     sbx_ceiling_init(out);
     out->is_present = true;
     out->source = source;
+    if (root->type != SBX_VALUE_TABLE) {
+        struct sbx_origin at = {source, root->place};
+        sbx_findings_add(findings, SBX_F_WRONG_TYPE, &at, "", (struct sbx_str){0},
+                         "the administrator's policy is a table, not %s",
+                         sbx_value_type_text(root->type));
+        return;
+    }
     for (size_t i = 0; i < root->table.count; i++) {
         const struct sbx_member *member = &root->table.members[i];
         if (read_value_row(arena, source, member, findings, out) ||
@@ -116,4 +137,5 @@ void sbx_ceiling_read(struct sbx_arena *arena, const char *source, const struct 
         if (nearest != NULL)
             sbx_finding_hint(findings, finding, "did you mean \"%s\"?", nearest);
     }
+    check_forbidden(arena, findings, out);
 }

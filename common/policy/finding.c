@@ -61,45 +61,73 @@ const struct sbx_name sbx_level_names[] = {{SBX_LEVEL_NOTE, "note"},
 #define W SBX_LEVEL_WARNING
 #define N SBX_LEVEL_NOTE
 static const struct sbx_finding_row rows[] = {
-    {SBX_F_FILE_UNREADABLE, E, "the file cannot be read, or is not a regular file"},
-    {SBX_F_FILE_TOO_LARGE, E, "the file is larger than a manifest may be"},
-    {SBX_F_SYNTAX, E, "the text is not TOML 1.0, or not JSON"},
-    {SBX_F_UNKNOWN_KEY, E, "no such key"},
-    {SBX_F_WRONG_TYPE, E, "the value has another type than the key takes"},
-    {SBX_F_BAD_VALUE, E, "the value is not one the key knows"},
-    {SBX_F_OUT_OF_RANGE, E, "the number is too small or too large"},
-    {SBX_F_CONFLICT, E, "two statements contradict each other"},
-    {SBX_F_PATH_EMPTY, E, "a path is empty"},
-    {SBX_F_PATH_NOT_ABSOLUTE, E, "a path is neither absolute nor starts with a place such as :cwd"},
-    {SBX_F_PATH_HAS_CONTROL, E, "a path has a NUL, a newline or another control character"},
-    {SBX_F_PATH_NOT_UTF8, E, "a path is not valid UTF-8"},
-    {SBX_F_PATH_DOTDOT, E, "a path has a \"..\" component"},
-    {SBX_F_PATH_TOO_LONG, E, "a path or one of its names is longer than the system takes"},
+    {SBX_F_FILE_UNREADABLE, E, "the file cannot be read, or is not a regular file",
+     "name a regular file that you may read"},
+    {SBX_F_FILE_TOO_LARGE, E, "the file is larger than a manifest may be",
+     "a manifest is a few lines; name another file"},
+    {SBX_F_SYNTAX, E, "the text is not TOML 1.0, or not JSON",
+     "mend the text at the place shown"},
+    {SBX_F_UNKNOWN_KEY, E, "no such key",
+     "`sbx schema` and sbx.toml(5) list the keys"},
+    {SBX_F_WRONG_TYPE, E, "the value has another type than the key takes",
+     "sbx.toml(5) shows how each key is written"},
+    {SBX_F_BAD_VALUE, E, "the value is not one the key knows",
+     "sbx.toml(5) lists what the key takes"},
+    {SBX_F_OUT_OF_RANGE, E, "the number is too small or too large",
+     "write a value inside the range that sbx.toml(5) gives"},
+    {SBX_F_CONFLICT, E, "two statements contradict each other",
+     "keep one of the two"},
+    {SBX_F_PATH_EMPTY, E, "a path is empty",
+     "write the path, or remove the entry"},
+    {SBX_F_PATH_NOT_ABSOLUTE, E, "a path is neither absolute nor starts with a place such as :cwd",
+     "write the full path"},
+    {SBX_F_PATH_HAS_CONTROL, E, "a path has a NUL, a newline or another control character",
+     "remove the control character"},
+    {SBX_F_PATH_NOT_UTF8, E, "a path is not valid UTF-8",
+     "rename the file to valid UTF-8"},
+    {SBX_F_PATH_DOTDOT, E, "a path has a \"..\" component",
+     "write the path without \"..\""},
+    {SBX_F_PATH_TOO_LONG, E, "a path or one of its names is longer than the system takes",
+     "grant a directory closer to the root"},
     {SBX_F_PATH_FORBIDDEN, E,
      "a path that may not be granted: /proc, /dev, /sys; device, UNC, stream, short and "
-     "reserved names on Windows"},
-    {SBX_F_PATH_MISSING, E, "nothing exists at the path"},
-    {SBX_F_PATH_DUPLICATE, N, "the same path is listed twice; the first counts"},
-    {SBX_F_HOST_PATTERN_INVALID, E, "a host entry is not a host, wildcard, address or group"},
+     "reserved names on Windows",
+     "grant another path"},
+    {SBX_F_PATH_MISSING, E, "nothing exists at the path",
+     "create it first, or remove the entry"},
+    {SBX_F_PATH_DUPLICATE, N, "the same path is listed twice; the first counts", NULL},
+    {SBX_F_HOST_PATTERN_INVALID, E, "a host entry is not a host, wildcard, address or group",
+     "write a host such as \"api.example.com\""},
     {SBX_F_SHARED_PLATFORM_APEX, E,
-     "a platform that anyone can publish on can only be allowed by exact host"},
-    {SBX_F_RAW_ARGS_GATE_OFF, E, "raw_args needs the administrator's allow_raw_bwrap"},
-    {SBX_F_RAW_ARGS_UNSAFE, E, "a raw argument would undo a layer of the box"},
-    {SBX_F_CEILING_EXCEEDED, E, "the manifest asks for more than the administrator's policy allows"},
-    {SBX_F_USER_UNTRUSTED, E, "the file belongs to another user, or others may change it"},
-    {SBX_F_MANIFEST_UNTRUSTED, E, "a discovered manifest widens access and was not trusted yet"},
-    {SBX_F_POLICY_UNSUPPORTED, E, "the backend cannot represent this entry"},
-    {SBX_F_BACKEND_MISSING, E, "the backend is not available on this machine"},
-    {SBX_F_PLATFORM_UNSUPPORTED, E, "the key does not exist on this platform"},
-    {SBX_F_REQUIRE_UNMET, E, "a required dimension would not be enforced"},
-    {SBX_F_ENV_NAME_INVALID, E, "a variable's name is empty or has '=' or a control character"},
-    {SBX_F_ENV_DUPLICATE, N, "the same variable is listed twice; the first counts"},
-    {SBX_F_ENV_LOADER, W, "the variable makes loaders or interpreters run other code in the box"},
-    {SBX_F_SOCKET_ROOT_EQUIVALENT, W, "whoever reaches this socket can act outside the box"},
-    {SBX_F_PROTECTION_REMOVED, W, "a path that is protected by default is made writable"},
-    {SBX_F_LIMIT_TOO_SMALL, W, "common programs do not start under this limit"},
-    {SBX_F_RULE_REDUNDANT, N, "a broader entry says the same already"},
-    {SBX_F_REQUIRE_UNUSED, N, "a required dimension is not restricted by this manifest"},
+     "a platform that anyone can publish on can only be allowed by exact host",
+     "write the exact host"},
+    {SBX_F_RAW_ARGS_GATE_OFF, E, "raw_args needs the administrator's allow_raw_bwrap",
+     "ask the administrator, or remove raw_args"},
+    {SBX_F_RAW_ARGS_UNSAFE, E, "a raw argument would undo a layer of the box",
+     "remove the argument"},
+    {SBX_F_CEILING_EXCEEDED, E, "the manifest asks for more than the administrator's policy allows",
+     "ask for less, or ask the administrator"},
+    {SBX_F_USER_UNTRUSTED, E, "the file belongs to another user, or others may change it",
+     "make the file yours, and writable by you alone"},
+    {SBX_F_MANIFEST_UNTRUSTED, E, "a discovered manifest widens access and was not trusted yet",
+     "read it, then accept it with `sbx trust`"},
+    {SBX_F_POLICY_UNSUPPORTED, E, "the backend cannot represent this entry",
+     "use another backend, or change this entry"},
+    {SBX_F_BACKEND_MISSING, E, "the backend is not available on this machine",
+     "`sbx doctor` says how to get it"},
+    {SBX_F_PLATFORM_UNSUPPORTED, E, "the key does not exist on this platform",
+     "remove the key on this platform"},
+    {SBX_F_REQUIRE_UNMET, E, "a required dimension would not be enforced",
+     "`sbx doctor` says how to get it enforced"},
+    {SBX_F_ENV_NAME_INVALID, E, "a variable's name is empty or has '=' or a control character",
+     "a name is not empty and has no '='"},
+    {SBX_F_ENV_DUPLICATE, N, "the same variable is listed twice; the first counts", NULL},
+    {SBX_F_ENV_LOADER, W, "the variable makes loaders or interpreters run other code in the box", NULL},
+    {SBX_F_SOCKET_ROOT_EQUIVALENT, W, "whoever reaches this socket can act outside the box", NULL},
+    {SBX_F_PROTECTION_REMOVED, W, "a path that is protected by default is made writable", NULL},
+    {SBX_F_LIMIT_TOO_SMALL, W, "common programs do not start under this limit", NULL},
+    {SBX_F_RULE_REDUNDANT, N, "a broader entry says the same already", NULL},
+    {SBX_F_REQUIRE_UNUSED, N, "a required dimension is not restricted by this manifest", NULL},
 };
 #undef E
 #undef W
@@ -171,6 +199,7 @@ struct sbx_finding *sbx_findings_add(struct sbx_findings *findings, enum sbx_fin
     finding->unit = findings->unit;
     finding->key_path = visible_copy(findings, key_path == NULL ? "" : key_path);
     finding->value = value_copy(findings, value);
+    finding->hint = row->remedy;
     if (at != NULL) finding->at = *at;
     va_list args;
     va_start(args, text);
@@ -189,8 +218,9 @@ void sbx_finding_hint(struct sbx_findings *findings, struct sbx_finding *finding
     if (finding == NULL) return;
     va_list args;
     va_start(args, format);
-    finding->hint = format_text(findings, format, args);
+    const char *hint = format_text(findings, format, args);
     va_end(args);
+    if (hint != NULL) finding->hint = hint;
 }
 
 bool sbx_findings_ok(const struct sbx_findings *findings) {

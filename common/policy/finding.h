@@ -90,7 +90,7 @@ struct sbx_findings {
 
 void sbx_findings_init(struct sbx_findings *findings, struct sbx_arena *arena);
 
-/* Level of the code's row (finding.c); text and hint are printf formats, hint may be NULL. */
+/* Level and remedy of the code's row (finding.c); `text` is a printf format. NULL when it was not kept. */
 struct sbx_finding *sbx_findings_add(struct sbx_findings *findings, enum sbx_finding_code code,
                                      const struct sbx_origin *at, const char *key_path,
                                      struct sbx_str value, const char *text, ...)
@@ -109,6 +109,7 @@ struct sbx_finding_row {
     enum sbx_finding_code code;
     enum sbx_level level;
     const char *meaning;
+    const char *remedy; /* the hint when nothing better is known; an error always has one */
 };
 const struct sbx_finding_row *sbx_finding_row(enum sbx_finding_code code);
 

@@ -6,17 +6,19 @@
 
 #include "common/base/banned.h"
 
-/* Literals before globs, parents before children, the stronger layer first for one path. */
+/* Literals before globs, parents before children, the stronger layer first for one path. Spellings that
+ * differ in case are one path where the rules say so, and only the last word on their order. */
 static int compare_rules(const void *left, const void *right) {
     const struct sbx_rule *a = (const struct sbx_rule *)left;
     const struct sbx_rule *b = (const struct sbx_rule *)right;
     if (a->is_glob != b->is_glob) return a->is_glob ? 1 : -1;
     int order = sbx_path_compare(a->path, b->path);
-    if (order != 0) return order;
+    if (order != 0 && !sbx_path_eq(a->path, b->path)) return order;
     if (a->by != b->by) return a->by > b->by ? -1 : 1;
     if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     if (a->access != b->access) return a->access > b->access ? -1 : 1;
-    return 0;
+    if (order != 0) return order;
+    return (a->order > b->order) - (a->order < b->order);
 }
 
 static bool from_lists(const struct sbx_rule *rule) {
@@ -58,32 +60,89 @@ static const struct sbx_rule *enclosing(const struct sbx_rule *rules, size_t ind
     return NULL;
 }
 
+/* ---- views of paths ---- */
+
+static size_t root_len(struct sbx_path path) {
+    return path.rules == SBX_PATH_WINDOWS ? sizeof "C:\\" - 1 : 1;
+}
+
+struct sbx_path sbx_path_up(struct sbx_path path) {
+    size_t name = sbx_path_name(path).len;
+    if (name == 0) return path;
+    path.len -= name;
+    if (path.len > root_len(path)) path.len--;
+    return path;
+}
+
+struct sbx_path sbx_glob_base(struct sbx_path glob) {
+    struct sbx_path base = {glob.text, root_len(glob), glob.rules};
+    struct sbx_str name = sbx_path_component(glob, 0);
+    for (size_t i = 1; name.len > 0 && !sbx_path_is_glob(name); i++) {
+        base.len = (size_t)(name.ptr - glob.text) + name.len;
+        name = sbx_path_component(glob, i);
+    }
+    return base;
+}
+
+/* ---- protections ---- */
+
+/* Does the path end in what the pattern says? */
+static bool ends_in_pattern(struct sbx_path path, const char *pattern) {
+    char text[512];
+    sbx_text_format(text, sizeof text, "%.*s**/%s", (int)root_len(path), path.text, pattern);
+    struct sbx_path glob = {text, strlen(text), path.rules};
+    return sbx_path_glob_match(glob, path);
+}
+
+const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *policy,
+                                                     struct sbx_path root, struct sbx_path path) {
+    const struct sbx_protect_row *file_only = NULL;
+    struct sbx_path at = path;
+    while (sbx_path_contains(root, at) && !sbx_path_eq(root, at)) {
+        for (size_t i = 0; i < policy->protect_count; i++) {
+            const struct sbx_protect_row *row = &policy->protect[i];
+            if (row->file_only && at.len != path.len) continue;
+            if (!ends_in_pattern(at, row->pattern)) continue;
+            if (!row->file_only) return row;
+            file_only = row;
+        }
+        at = sbx_path_up(at);
+    }
+    return file_only;
+}
+
+/* ---- redundancy ---- */
+
 /* Would a glob decide for the path, or for a directory between it and the rule above? */
-static bool glob_intervenes(struct sbx_arena *arena, const struct sbx_rules *rules,
-                            const struct sbx_rule *rule, const struct sbx_rule *above) {
+static bool glob_intervenes(const struct sbx_rules *rules, const struct sbx_rule *rule,
+                            const struct sbx_rule *above) {
     for (size_t g = 0; g < rules->count; g++) {
         if (!rules->items[g].is_glob) continue;
         struct sbx_path path = rule->path;
-        while (path.text != NULL) {
-            if (above != NULL && sbx_path_eq(path, above->path)) break;
+        while (above == NULL || !sbx_path_eq(path, above->path)) {
             if (sbx_path_glob_match(rules->items[g].path, path)) return true;
             if (sbx_path_is_root(path)) break;
-            path = sbx_path_parent(arena, path);
+            path = sbx_path_up(path);
         }
     }
     return false;
 }
 
-/* It says only what the rule above it says already; without one, nothing is visible. */
-static bool is_redundant(struct sbx_arena *arena, const struct sbx_rules *rules,
-                         const struct sbx_rule *rule, const struct sbx_rule *above) {
-    if (rule->is_glob || rule->kind != SBX_RULE_HOST) return false;
+/* It says only what the rule above it says already; without one, nothing is visible. The administrator's
+ * rules stay: they also hold against globs below them. */
+static bool is_redundant(const struct sbx_policy *policy, const struct sbx_rule *rule,
+                         const struct sbx_rule *above) {
+    if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->by == SBX_BY_ADMINISTRATOR)
+        return false;
     if (above == NULL) {
         if (rule->access != SBX_ACCESS_NONE) return false;
     } else if (above->kind != SBX_RULE_HOST || above->access != rule->access) {
         return false;
+    } else if (rule->access == SBX_ACCESS_WRITE &&
+               sbx_protection_between(policy, above->path, rule->path) != NULL) {
+        return false;
     }
-    return !glob_intervenes(arena, rules, rule, above);
+    return !glob_intervenes(&policy->rules, rule, above);
 }
 
 static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings) {
@@ -101,14 +160,14 @@ static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings) {
     rules->count = kept;
 }
 
-static void drop_redundant(struct sbx_arena *arena, struct sbx_rules *rules,
-                           struct sbx_findings *findings) {
+static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findings) {
+    struct sbx_rules *rules = &policy->rules;
     size_t kept = 0;
     for (size_t i = 0; i < rules->count; i++) {
         struct sbx_rule rule = rules->items[i];
         rules->items[kept] = rule;
         const struct sbx_rule *above = rule.is_glob ? NULL : enclosing(rules->items, kept);
-        if (!is_redundant(arena, rules, &rule, above)) {
+        if (!is_redundant(policy, &rule, above)) {
             kept++;
         } else if (rule.by == SBX_BY_MANIFEST || rule.by == SBX_BY_FLAG) {
             sbx_findings_add(findings, SBX_F_RULE_REDUNDANT, &rule.at, rule.key_path,
@@ -120,93 +179,69 @@ static void drop_redundant(struct sbx_arena *arena, struct sbx_rules *rules,
     rules->count = kept;
 }
 
-void sbx_rules_normalise(struct sbx_arena *arena, struct sbx_rules *rules,
-                         struct sbx_findings *findings) {
+void sbx_rules_normalise(struct sbx_policy *policy, struct sbx_findings *findings) {
+    struct sbx_rules *rules = &policy->rules;
     if (rules->count > 1) qsort(rules->items, rules->count, sizeof *rules->items, compare_rules);
     drop_equal(rules, findings);
-    drop_redundant(arena, rules, findings);
+    drop_redundant(policy, findings);
 }
 
 /* ---- decision ---- */
 
-/* A candidate decides for the path it matched; the deepest match wins, then the literal, then the
- * protection, then the stricter glob. */
+/* The deepest rule that covers the path wins; at one depth the literal, then the stricter glob. */
 struct candidate {
     size_t depth;
-    int rank; /* 3 literal, 2 protection, 1 glob */
     struct sbx_decision decision;
 };
 
-static void offer(struct candidate *best, const struct candidate *other) {
-    bool wins = other->depth > best->depth ||
-                (other->depth == best->depth && other->rank > best->rank) ||
-                (other->depth == best->depth && other->rank == best->rank &&
-                 other->decision.access < best->decision.access);
-    if (wins) *best = *other;
+static void offer(struct candidate *best, const struct sbx_rule *rule, size_t depth) {
+    const struct sbx_rule *held = best->decision.rule;
+    bool wins = held == NULL || depth > best->depth ||
+                (depth == best->depth && held->is_glob &&
+                 (!rule->is_glob || rule->access < held->access));
+    if (wins) *best = (struct candidate){depth, {.access = rule->access, .rule = rule}};
 }
 
-static void offer_literals(const struct sbx_policy *policy, struct sbx_path path,
-                           struct candidate *best) {
+/* How deep the glob matches on the way to the path; false when it does not. */
+static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth) {
+    *depth = sbx_path_depth(path);
+    while (!sbx_path_glob_match(glob, path)) {
+        if (*depth == 0) return false;
+        path = sbx_path_up(path);
+        *depth -= 1;
+    }
+    return true;
+}
+
+static struct sbx_decision decide_by_rules(const struct sbx_policy *policy, struct sbx_path path) {
+    struct candidate best = {0, {.access = SBX_ACCESS_NONE}};
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
-        if (rule->is_glob || !sbx_path_contains(rule->path, path)) continue;
-        struct candidate literal = {sbx_path_depth(rule->path) + 1, 3,
-                                    {.access = rule->access, .rule = rule}};
-        offer(best, &literal);
-    }
-}
-
-static void offer_globs(const struct sbx_policy *policy, struct sbx_path ancestor, size_t depth,
-                        struct candidate *best) {
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct sbx_rule *rule = &policy->rules.items[i];
-        if (!rule->is_glob || !sbx_path_glob_match(rule->path, ancestor)) continue;
-        struct candidate glob = {depth + 1, 1, {.access = rule->access, .rule = rule}};
-        offer(best, &glob);
-    }
-}
-
-static void offer_protections(struct sbx_arena *arena, const struct sbx_policy *policy,
-                              struct sbx_path ancestor, size_t depth, struct candidate *best) {
-    for (size_t r = 0; r < policy->protected_root_count; r++) {
-        struct sbx_path root = policy->protected_roots[r];
-        if (!sbx_path_contains(root, ancestor) || sbx_path_eq(root, ancestor)) continue;
-        for (size_t i = 0; i < policy->protect_count; i++) {
-            const struct sbx_protect_row *row = &policy->protect[i];
-            const char *text = sbx_arena_printf(arena, "%s/**/%s",
-                                                sbx_path_is_root(root) ? "" : root.text, row->pattern);
-            struct sbx_path pattern;
-            if (text == NULL ||
-                sbx_path_make_glob(arena, root.rules, sbx_str(text), &pattern) != SBX_PATH_OK ||
-                !sbx_path_glob_match(pattern, ancestor))
-                continue;
-            struct candidate locked = {depth + 1, 2,
-                                       {.access = SBX_ACCESS_READ,
-                                        .protection = row,
-                                        .protected_root = root,
-                                        .maybe_writable = row->file_only}};
-            offer(best, &locked);
+        size_t depth;
+        if (rule->is_glob) {
+            if (glob_depth(rule->path, path, &depth)) offer(&best, rule, depth);
+        } else if (sbx_path_contains(rule->path, path)) {
+            if (rule->by == SBX_BY_ADMINISTRATOR)
+                return (struct sbx_decision){.access = rule->access, .rule = rule};
+            offer(&best, rule, sbx_path_depth(rule->path));
         }
     }
+    return best.decision;
 }
 
 struct sbx_decision sbx_policy_decide(struct sbx_arena *arena, const struct sbx_policy *policy,
                                       struct sbx_path path) {
-    struct candidate best = {0, 0, {.access = SBX_ACCESS_NONE}};
-    offer_literals(policy, path, &best);
-    struct sbx_path ancestor = path;
-    while (ancestor.text != NULL) {
-        size_t depth = sbx_path_depth(ancestor);
-        offer_globs(policy, ancestor, depth, &best);
-        offer_protections(arena, policy, ancestor, depth, &best);
-        if (sbx_path_is_root(ancestor)) break;
-        ancestor = sbx_path_parent(arena, ancestor);
-    }
-    /* A protection only takes writing away: where nothing was readable nothing becomes so. */
-    if (best.decision.protection != NULL) {
-        struct candidate under = {0, 0, {.access = SBX_ACCESS_NONE}};
-        offer_literals(policy, path, &under);
-        if (under.decision.access == SBX_ACCESS_NONE) return under.decision;
-    }
-    return best.decision;
+    (void)arena;
+    struct sbx_decision decision = decide_by_rules(policy, path);
+    /* A protection only takes writing away: where nothing was readable nothing becomes so. What is private
+     * to the box needs none. */
+    if (decision.access != SBX_ACCESS_WRITE || decision.rule->kind != SBX_RULE_HOST)
+        return decision;
+    const struct sbx_protect_row *row =
+        sbx_protection_between(policy, decision.rule->path, path);
+    if (row == NULL) return decision;
+    return (struct sbx_decision){.access = SBX_ACCESS_READ,
+                                 .protection = row,
+                                 .protected_root = decision.rule->path,
+                                 .maybe_writable = row->file_only};
 }

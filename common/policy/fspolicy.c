@@ -12,8 +12,11 @@ struct collect {
     struct sbx_policy *policy;
 };
 
+/* Flags are "-w" and "--write"; "-" is a manifest from standard input, and what has a line is a file. */
 static enum sbx_layer_of_rule layer_of(const struct sbx_origin *at) {
-    return at->source != NULL && at->source[0] == '-' ? SBX_BY_FLAG : SBX_BY_MANIFEST;
+    bool is_flag = at->source != NULL && at->source[0] == '-' && at->source[1] != '\0' &&
+                   at->place.line == 0;
+    return is_flag ? SBX_BY_FLAG : SBX_BY_MANIFEST;
 }
 
 static void push_rule(struct collect *collect, const struct sbx_rule *rule) {
@@ -24,27 +27,67 @@ static void push_rule(struct collect *collect, const struct sbx_rule *rule) {
         collect->findings->out_of_memory = true;
     else
         *slot = *rule;
+    if (slot != NULL) slot->order = rules->count;
 }
 
 /* ---- what may never be granted ---- */
 
-static bool is_below(struct sbx_path path, const char *directory) {
-    struct sbx_str text = {path.text, path.len};
-    size_t len = strlen(directory);
-    return sbx_str_starts(text, directory) && (path.len == len || path.text[len] == '/');
+/* Does the first name of a glob match the directory? "**" starts below every directory and means none. */
+static bool glob_enters(struct sbx_arena *arena, struct sbx_path glob, struct sbx_path directory) {
+    struct sbx_str first = sbx_path_component(glob, 0);
+    struct sbx_path top;
+    if (sbx_str_is(first, "**")) return sbx_path_glob_match(glob, directory);
+    const char *text = sbx_arena_printf(arena, "/%.*s", SBX_STR_ARG(first));
+    if (text == NULL || sbx_path_make_glob(arena, glob.rules, sbx_str(text), &top) != SBX_PATH_OK)
+        return true;
+    return sbx_path_glob_match(top, directory);
 }
 
 /* Kernel interfaces are private to the box, never bound from the host. */
-static bool is_kernel_path(const struct sbx_context *context, struct sbx_path path) {
+static bool is_kernel_path(struct sbx_arena *arena, const struct sbx_context *context,
+                           const struct sbx_rule *rule) {
+    static const char *const directories[] = {"/proc", "/dev", "/sys"};
     if (context->platform == SBX_WINDOWS) return false;
-    return is_below(path, "/proc") || is_below(path, "/dev") || is_below(path, "/sys");
+    for (size_t i = 0; i < SBX_COUNT(directories); i++) {
+        struct sbx_path directory;
+        if (sbx_path_make(arena, rule->path.rules, sbx_str(directories[i]), &directory) !=
+            SBX_PATH_OK)
+            return true;
+        if (rule->is_glob ? glob_enters(arena, rule->path, directory)
+                          : sbx_path_contains(directory, rule->path))
+            return true;
+    }
+    return false;
 }
 
+static bool check_root(struct collect *collect, const struct sbx_rule *rule) {
+    struct sbx_str shown = {rule->path.text, rule->path.len};
+    bool is_windows = collect->policy->context.platform == SBX_WINDOWS;
+    if (!sbx_path_is_root(rule->path)) return true;
+    if (rule->access == SBX_ACCESS_WRITE) {
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
+            "the whole disk cannot be made writable: that is no sandbox");
+        sbx_finding_hint(collect->findings, finding,
+                         "start in, or list, the directories the command writes to; or use mode "
+                         "danger-full-access with its two keys");
+        return false;
+    }
+    if (!is_windows) return true;
+    struct sbx_finding *finding = sbx_findings_add(
+        collect->findings, SBX_F_POLICY_UNSUPPORTED, &rule->at, rule->key_path, shown,
+        "a whole drive cannot be granted on Windows: an entry would have to be written to every "
+        "file");
+    sbx_finding_hint(collect->findings, finding, "list the directories the command needs");
+    return false;
+}
+
+/* Presets are asked too: ":cwd" may be anywhere. */
 static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
     const struct sbx_context *context = &collect->policy->context;
     struct sbx_str shown = {rule->path.text, rule->path.len};
     if (rule->access == SBX_ACCESS_NONE) return true;
-    if (is_kernel_path(context, rule->path)) {
+    if (is_kernel_path(collect->arena, context, rule)) {
         struct sbx_finding *finding = sbx_findings_add(
             collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
             "\"%s\" is an interface of the kernel and cannot be granted", rule->path.text);
@@ -52,22 +95,16 @@ static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
                          "remove the entry: every box has its own /proc and /dev");
         return false;
     }
-    if (rule->access == SBX_ACCESS_WRITE && sbx_path_is_root(rule->path)) {
-        struct sbx_finding *finding = sbx_findings_add(
-            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
-            "the whole disk cannot be made writable: that is no sandbox");
-        sbx_finding_hint(collect->findings, finding,
-                         "list the directories the command writes to, or use mode "
-                         "danger-full-access with its two keys");
-        return false;
-    }
+    if (!check_root(collect, rule)) return false;
     const struct sbx_path own[] = {context->state_dir, context->config_dir};
     for (size_t i = 0; i < SBX_COUNT(own); i++) {
         if (own[i].len == 0 || rule->access != SBX_ACCESS_WRITE || rule->is_glob ||
             !sbx_path_contains(own[i], rule->path))
             continue;
-        sbx_findings_add(collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
-                         "\"%s\" belongs to sbx and is never writable in a box", rule->path.text);
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
+            "\"%s\" belongs to sbx and is never writable in a box", rule->path.text);
+        sbx_finding_hint(collect->findings, finding, "write to another directory");
         return false;
     }
     return true;
@@ -135,7 +172,8 @@ static void add_preset(struct collect *collect) {
                                     .key_path = "preset"};
             rule.is_glob = sbx_path_is_glob(text.text);
             if (sbx_place_expand(collect->arena, context, &text, "preset", rule.is_glob,
-                                 collect->findings, &rule.path) != SBX_OK)
+                                 collect->findings, &rule.path) != SBX_OK ||
+                !check_grant(collect, &rule))
                 continue;
             if (!rule.is_glob && row->kind != SBX_RULE_TMPFS)
                 rule.node = sbx_context_lookup(context, rule.path);
@@ -164,8 +202,8 @@ static void add_forbidden(struct collect *collect, const struct sbx_ceiling *cei
         size_t kept = 0;
         for (size_t k = 0; k < rules->count; k++) {
             struct sbx_rule *rule = &rules->items[k];
-            bool inside = !rule->is_glob && rule->access != SBX_ACCESS_NONE &&
-                          sbx_path_contains(mask.path, rule->path);
+            struct sbx_path reached = rule->is_glob ? sbx_glob_base(rule->path) : rule->path;
+            bool inside = rule->access != SBX_ACCESS_NONE && sbx_path_contains(mask.path, reached);
             if (inside && rule->by != SBX_BY_PRESET) {
                 struct sbx_finding *finding = sbx_findings_add(
                     collect->findings, SBX_F_CEILING_EXCEEDED, &rule->at, rule->key_path,
@@ -182,27 +220,23 @@ static void add_forbidden(struct collect *collect, const struct sbx_ceiling *cei
     }
 }
 
-/* Trust store and settings of sbx: whoever writes them decides about the next run. */
+/* Trust store and settings of sbx: whoever writes them decides about the next run. Asked of the normal form,
+ * so that a directory the manifest closes is not opened by this. */
 static void add_own(struct collect *collect) {
-    const struct sbx_context *context = &collect->policy->context;
-    const struct sbx_path own[] = {context->state_dir, context->config_dir};
+    struct sbx_policy *policy = collect->policy;
+    const struct sbx_path own[] = {policy->context.state_dir, policy->context.config_dir};
     for (size_t i = 0; i < SBX_COUNT(own); i++) {
         if (own[i].len == 0) continue;
-        bool is_reached = false;
-        for (size_t k = 0; k < collect->policy->rules.count; k++) {
-            const struct sbx_rule *rule = &collect->policy->rules.items[k];
-            is_reached |= !rule->is_glob && rule->kind == SBX_RULE_HOST &&
-                          rule->access == SBX_ACCESS_WRITE &&
-                          sbx_path_contains(rule->path, own[i]);
-        }
-        if (!is_reached) continue;
+        struct sbx_decision now = sbx_policy_decide(collect->arena, policy, own[i]);
+        if (now.access != SBX_ACCESS_WRITE || now.rule->kind != SBX_RULE_HOST) continue;
         struct sbx_rule rule = {.path = own[i],
                                 .access = SBX_ACCESS_READ,
                                 .by = SBX_BY_SBX,
                                 .key_path = "sbx",
-                                .node = sbx_context_lookup(context, own[i])};
+                                .node = sbx_context_lookup(&policy->context, own[i])};
         push_rule(collect, &rule);
     }
+    sbx_rules_normalise(policy, collect->findings);
 }
 
 /* ---- existence ---- */
@@ -210,8 +244,8 @@ static void add_own(struct collect *collect) {
 static bool below_writable(const struct sbx_rules *rules, const struct sbx_rule *inner) {
     for (size_t i = 0; i < rules->count; i++) {
         const struct sbx_rule *outer = &rules->items[i];
-        if (outer != inner && !outer->is_glob && outer->access == SBX_ACCESS_WRITE &&
-            sbx_path_contains(outer->path, inner->path))
+        if (outer != inner && !outer->is_glob && outer->kind == SBX_RULE_HOST &&
+            outer->access == SBX_ACCESS_WRITE && sbx_path_contains(outer->path, inner->path))
             return true;
     }
     return false;
@@ -269,6 +303,27 @@ static void sort_protect(struct sbx_policy *policy) {
     }
 }
 
+/* A name that can be no file of this platform would protect nothing. */
+static void check_protect_name(struct collect *collect, const struct sbx_text *name,
+                               size_t index) {
+    bool is_windows = collect->policy->context.platform == SBX_WINDOWS;
+    const char *text = sbx_arena_printf(collect->arena, "%s%.*s", is_windows ? "C:\\" : "/",
+                                        SBX_STR_ARG(name->text));
+    struct sbx_path path;
+    if (text == NULL) {
+        collect->findings->out_of_memory = true;
+        return;
+    }
+    enum sbx_path_problem problem = sbx_path_make(
+        collect->arena, sbx_platform_path_rules(collect->policy->context.platform), sbx_str(text),
+        &path);
+    if (problem == SBX_PATH_OK) return;
+    struct sbx_finding *finding = sbx_findings_add(
+        collect->findings, SBX_F_BAD_VALUE, &name->at, index_key(collect, "protect", index),
+        name->text, "\"%.*s\" %s", SBX_STR_ARG(name->text), sbx_path_problem_text(problem));
+    sbx_finding_hint(collect->findings, finding, "write the name as it is on disk");
+}
+
 static void resolve_protect(struct collect *collect, const struct sbx_manifest *manifest) {
     struct sbx_policy *policy = collect->policy;
     size_t capacity = 0;
@@ -282,6 +337,7 @@ static void resolve_protect(struct collect *collect, const struct sbx_manifest *
     bool lists_git = false;
     for (size_t i = 0; has_key && i < manifest->protect.names.count; i++) {
         struct sbx_str name = manifest->protect.names.items[i].text;
+        check_protect_name(collect, &manifest->protect.names.items[i], i);
         lists_git |= sbx_str_is(name, ".git");
         if (sbx_str_is(name, ".git") && policy->git == SBX_GIT_COMMIT) continue;
         struct sbx_protect_row row = {name.ptr, false, "listed in protect"};
@@ -312,24 +368,46 @@ static void collect_protected_roots(struct collect *collect) {
     }
 }
 
+/* What makes an explicit rule an exception: a protection between it and the writable rule above it, or its own
+ * name where there is none. */
+static const struct sbx_protect_row *removed_protection(const struct sbx_policy *policy,
+                                                        size_t index) {
+    const struct sbx_rule *rules = policy->rules.items;
+    struct sbx_path root = sbx_path_up(rules[index].path);
+    for (size_t i = index; i-- > 0;) {
+        if (rules[i].is_glob || !sbx_path_contains(rules[i].path, rules[index].path)) continue;
+        if (rules[i].access == SBX_ACCESS_WRITE && rules[i].kind == SBX_RULE_HOST)
+            root = rules[i].path;
+        break;
+    }
+    return sbx_protection_between(policy, root, rules[index].path);
+}
+
 /* Writing to a protected path is allowed when it is said in so many words, and warned about. */
-static void warn_unprotected(struct collect *collect) {
+static void warn_unprotected(struct collect *collect, const struct sbx_manifest *manifest) {
     struct sbx_policy *policy = collect->policy;
+    bool writes = false;
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
-        if (rule->is_glob || rule->access != SBX_ACCESS_WRITE || rule->by > SBX_BY_FLAG) continue;
-        struct sbx_str name = sbx_path_name(rule->path);
-        for (size_t k = 0; k < policy->protect_count; k++) {
-            if (!sbx_str_is(name, policy->protect[k].pattern)) continue;
-            struct sbx_finding *finding = sbx_findings_add(
-                collect->findings, SBX_F_PROTECTION_REMOVED, &rule->at, rule->key_path,
-                (struct sbx_str){rule->path.text, rule->path.len},
-                "\"%s\" is protected by default and becomes writable: %s", rule->path.text,
-                policy->protect[k].reason);
-            sbx_finding_hint(collect->findings, finding,
-                             "remove the entry unless the command must change it");
-        }
+        if (rule->is_glob || rule->access != SBX_ACCESS_WRITE || rule->kind != SBX_RULE_HOST)
+            continue;
+        writes = true;
+        const struct sbx_protect_row *row = removed_protection(policy, i);
+        if (row == NULL) continue;
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PROTECTION_REMOVED, &rule->at, rule->key_path,
+            (struct sbx_str){rule->path.text, rule->path.len},
+            "\"%s\" is protected by default (%s) and becomes writable: %s", rule->path.text,
+            row->pattern, row->reason);
+        sbx_finding_hint(collect->findings, finding,
+                         "remove the entry unless the command must change it");
     }
+    if (!writes || !sbx_manifest_has(manifest, SBX_KEY_PROTECT) || manifest->protect.with_defaults)
+        return;
+    struct sbx_finding *finding = sbx_findings_add(
+        collect->findings, SBX_F_PROTECTION_REMOVED, &manifest->at[SBX_KEY_PROTECT], "protect",
+        (struct sbx_str){0}, "the built-in names (.git, .vscode …) are no longer protected");
+    sbx_finding_hint(collect->findings, finding, "put \"defaults\" into the list");
 }
 
 void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
@@ -344,10 +422,10 @@ void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *ma
     add_list(&collect, &manifest->tmpfs, "tmpfs", SBX_ACCESS_WRITE, SBX_RULE_TMPFS);
     add_list(&collect, &manifest->unix_sockets, "unix_sockets", SBX_ACCESS_WRITE, SBX_RULE_SOCKET);
     add_forbidden(&collect, ceiling);
-    add_own(&collect);
     check_existence(&collect);
-    sbx_rules_normalise(arena, &policy->rules, findings);
     resolve_protect(&collect, manifest);
-    warn_unprotected(&collect);
+    sbx_rules_normalise(policy, findings);
+    add_own(&collect);
+    warn_unprotected(&collect, manifest);
     collect_protected_roots(&collect);
 }

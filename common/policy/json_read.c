@@ -192,8 +192,8 @@ enum sbx_code sbx_json_read(struct sbx_arena *arena, const char *name, struct sb
     }
     if (is_too_deep(text, &place)) {
         char message[64];
-        (void)snprintf(message, sizeof message, "nested deeper than %d levels, which is the maximum",
-                       SBX_JSON_MAX_DEPTH);
+        (void)snprintf(message, sizeof message,
+                       "nested deeper than %d levels, which is the maximum", SBX_JSON_MAX_DEPTH);
         return fail(err, SBX_E_LIMIT, name, place, message);
     }
     SBX_CLEANUP(release_json) json_t *json = NULL;

@@ -141,8 +141,11 @@ static bool take_integer(const struct sbx_kind_io *io, const struct sbx_value *v
         return true;
     }
     struct sbx_origin at = sbx_kind_origin(io, value);
-    sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, &at, io->row->name,
-                     sbx_kind_shown(io, value), "\"%s\" is negative", io->row->name);
+    struct sbx_finding *finding =
+        sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, &at, io->row->name,
+                         sbx_kind_shown(io, value), "\"%s\" is negative", io->row->name);
+    sbx_finding_hint(io->findings, finding, "for example: %s = %s", io->row->name,
+                     io->row->example);
     return false;
 }
 

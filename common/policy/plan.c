@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "common/base/utf8.h"
+
 #include "common/base/banned.h"
 
 enum sbx_backend_id sbx_plan_backend(const struct sbx_selection *selection,
@@ -59,6 +61,8 @@ static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *
     if (plan->backend == SBX_BACKEND_LANDLOCK && has_rule(policy, SBX_RULE_TMPFS))
         add_note(arena, plan, "no private /tmp without mounts: /tmp is closed, TMPDIR is private",
                  failed);
+    if (policy->image != NULL && !(sbx_backend_row(plan->backend)->can & SBX_CAN_IMAGE))
+        add_note(arena, plan, "image has no meaning for this backend and is ignored", failed);
     if (policy->env_count == 0 && policy->env_pass_count == 0)
         add_note(arena, plan,
                  "no variable reaches the command, not even PATH; pass some with -E NAME", failed);
@@ -109,11 +113,25 @@ static void digest_identity(struct sbx_jsonw *json, const char *key, bool is_set
         sbx_jsonw_pair_str(json, key, identity->name);
 }
 
+/* Arguments may be any bytes, and JSON would make one text of different ones. */
+static void digest_text(struct sbx_jsonw *json, const char *text) {
+    size_t len = strlen(text);
+    if (sbx_utf8_valid(text, len, NULL)) {
+        sbx_jsonw_text(json, text);
+        return;
+    }
+    char hex[SBX_SHA256_HEX];
+    sbx_sha256_hex(text, len, hex);
+    sbx_jsonw_object(json);
+    sbx_jsonw_pair_text(json, "bytes", hex);
+    sbx_jsonw_end(json);
+}
+
 static void digest_texts(struct sbx_jsonw *json, const char *key, const char *const *texts,
                          size_t count) {
     sbx_jsonw_key(json, key);
     sbx_jsonw_array(json);
-    for (size_t i = 0; i < count; i++) sbx_jsonw_text(json, texts[i]);
+    for (size_t i = 0; i < count; i++) digest_text(json, texts[i]);
     sbx_jsonw_end(json);
 }
 
@@ -130,8 +148,8 @@ static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy) 
     sbx_jsonw_key(json, "env");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->env_count; i++) {
-        sbx_jsonw_text(json, policy->env[i].name);
-        sbx_jsonw_text(json, policy->env[i].value);
+        digest_text(json, policy->env[i].name);
+        digest_text(json, policy->env[i].value);
     }
     sbx_jsonw_end(json);
     digest_texts(json, "env_pass", policy->env_pass, policy->env_pass_count);
@@ -184,6 +202,8 @@ enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *po
     if (plan.timeout_ns == 0) {
         plan.timeout_ns = row->default_timeout_ns;
         plan.timeout_is_default = true;
+        uint64_t bound = policy->limits.timeout_max_ns;
+        if (bound != 0 && bound < plan.timeout_ns) plan.timeout_ns = bound;
     }
     plan.layers = sbx_backend_layers(arena, backend, policy, facts, &plan.layer_count);
     if (plan.layers == NULL) return sbx_err_nomem(err);

@@ -95,6 +95,24 @@ static void json_env(struct sbx_jsonw *json, const struct sbx_policy *policy) {
     json_texts(json, "env_pass", policy->env_pass, policy->env_pass_count);
 }
 
+static void json_identity(struct sbx_jsonw *json, const char *key, bool is_set,
+                          const struct sbx_identity *identity) {
+    sbx_jsonw_key(json, key);
+    if (!is_set)
+        sbx_jsonw_null(json);
+    else if (identity->is_id)
+        sbx_jsonw_u64(json, identity->id);
+    else
+        sbx_jsonw_str(json, identity->name);
+}
+
+static void json_expert(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+    json_identity(json, "user", policy->has_user, &policy->user);
+    json_identity(json, "group", policy->has_group, &policy->group);
+    sbx_jsonw_pair_text(json, "image", policy->image);
+    json_texts(json, "raw_args", policy->raw_args, policy->raw_arg_count);
+}
+
 static void json_tiers(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     sbx_jsonw_key(json, "tiers");
     sbx_jsonw_object(json);
@@ -156,6 +174,7 @@ void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json) {
                         sbx_name_text(sbx_syscalls_names, (int)policy->syscalls));
     json_limits(json, plan);
     json_env(json, policy);
+    json_expert(json, policy);
     json_tiers(json, plan);
     json_texts(json, "layers", plan->layers, plan->layer_count);
     json_steps(json, plan);

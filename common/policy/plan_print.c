@@ -123,6 +123,31 @@ static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out) {
     sbx_buf_add_char(out, '\n');
 }
 
+static void print_identity(const char *name, const struct sbx_identity *identity,
+                           struct sbx_buf *out) {
+    label(out, name);
+    if (identity->is_id)
+        sbx_buf_printf(out, "%" PRIu32, identity->id);
+    else
+        sbx_buf_add_visible(out, identity->name, false);
+    sbx_buf_add_char(out, '\n');
+}
+
+static void print_expert(const struct sbx_policy *policy, struct sbx_buf *out) {
+    if (policy->has_user) print_identity("user", &policy->user, out);
+    if (policy->has_group) print_identity("group", &policy->group, out);
+    if (policy->image != NULL) {
+        label(out, "image");
+        sbx_buf_add_visible(out, sbx_str(policy->image), false);
+        sbx_buf_add_char(out, '\n');
+    }
+    for (size_t i = 0; i < policy->raw_arg_count; i++) {
+        label(out, i == 0 ? "raw args" : "");
+        sbx_buf_add_visible(out, sbx_str(policy->raw_args[i]), true);
+        sbx_buf_add_char(out, '\n');
+    }
+}
+
 static void print_env(const struct sbx_plan *plan, struct sbx_buf *out) {
     const struct sbx_policy *policy = plan->policy;
     label(out, "env");
@@ -193,6 +218,7 @@ void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out) {
     label(out, "cwd");
     sbx_buf_add_visible(out, (struct sbx_str){policy->cwd.text, policy->cwd.len}, false);
     sbx_buf_add_char(out, '\n');
+    print_expert(policy, out);
     print_tiers(plan, out);
     print_lists(plan, out);
     for (size_t i = 0; i < plan->note_count; i++) {

@@ -29,6 +29,7 @@ struct sbx_rule {
     enum sbx_layer_of_rule by;
     struct sbx_origin at;
     const char *key_path; /* "fs_write_allow[1]" */
+    size_t order;         /* in which it was said: of equal rules the first counts */
 };
 
 struct sbx_rules {
@@ -37,7 +38,8 @@ struct sbx_rules {
 };
 
 struct sbx_limits {
-    uint64_t timeout_ns;   /* 0: the backend's default */
+    uint64_t timeout_ns;   /* 0: the backend's default, */
+    uint64_t timeout_max_ns; /* but at most this, the administrator's; 0: no bound */
     uint64_t memory_bytes; /* 0: none; likewise below */
     uint64_t cpu_secs;
     uint64_t processes;
@@ -62,10 +64,12 @@ struct sbx_policy {
     struct sbx_origin preset_at;
 
     struct sbx_rules rules; /* literals from the least to the most specific, then globs; no rule that
-                               says only what a broader one says already */
+                               says only what a broader one says already. A glob never opens what a rule
+                               of SBX_BY_ADMINISTRATOR closes, however deep it matches. */
     struct sbx_path *protected_roots; /* every writable host path */
     size_t protected_root_count;
-    struct sbx_protect_row *protect; /* patterns below each of them, sorted */
+    struct sbx_protect_row *protect; /* patterns below each of them, sorted. One of several names may start
+                                        above: "/r/.git" writable keeps "/r/.git/hooks" locked */
     size_t protect_count;
     enum sbx_git_mode git;
 
@@ -122,12 +126,23 @@ void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *ma
                           const struct sbx_ceiling *ceiling, struct sbx_findings *findings,
                           struct sbx_policy *policy);
 
-/* Sorts, settles equal paths, drops what says nothing new. */
-void sbx_rules_normalise(struct sbx_arena *arena, struct sbx_rules *rules,
-                         struct sbx_findings *findings);
+/* Sorts policy->rules, settles equal paths, drops what says nothing new. Looks at policy->protect: an entry
+ * that lifts a protection says something. Doing it twice changes nothing. */
+void sbx_rules_normalise(struct sbx_policy *policy, struct sbx_findings *findings);
 
-/* Refuses raw bwrap arguments that undo a layer (rawargs.c). */
-void sbx_rawargs_check(const struct sbx_manifest *manifest, const struct sbx_ceiling *ceiling,
+/* The protection that locks `path` below the writable `root`, or NULL. One that is for files only counts for
+ * `path` itself: what has something below it is a directory. */
+const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *policy,
+                                                     struct sbx_path root, struct sbx_path path);
+
+/* Views into the text of `path`, so not NUL-terminated: its parent (a root is its own), and of a glob the
+ * directory that all its matches lie below. Nothing is allocated, so nothing is missed without memory. */
+struct sbx_path sbx_path_up(struct sbx_path path);
+struct sbx_path sbx_glob_base(struct sbx_path glob);
+
+/* Refuses raw bwrap arguments that undo a layer (rawargs.c). `policy` has its file rules already. */
+void sbx_rawargs_check(struct sbx_arena *arena, const struct sbx_manifest *manifest,
+                       const struct sbx_ceiling *ceiling, const struct sbx_policy *policy,
                        struct sbx_findings *findings);
 
 #endif

@@ -34,9 +34,11 @@ static const struct unit size_units[] = {{"B", 1},
                                          {"TB", 1000000000000u},
                                          {NULL, 0}};
 
-static const struct unit *find_unit(const struct unit *units, struct sbx_str text) {
+/* Sizes are written in any case ("256m", "1gb"); of times, M might be taken for months. */
+static const struct unit *find_unit(const struct unit *units, struct sbx_str text, bool any_case) {
     for (size_t i = 0; units[i].text != NULL; i++)
-        if (sbx_str_is_nocase(text, units[i].text)) return &units[i];
+        if (any_case ? sbx_str_is_nocase(text, units[i].text) : sbx_str_is(text, units[i].text))
+            return &units[i];
     return NULL;
 }
 
@@ -60,8 +62,8 @@ bool sbx_duration_parse(struct sbx_str text, uint64_t *out_ns) {
         uint64_t number;
         struct sbx_str name;
         if (!take_part(&text, &number, &name)) return false;
-        bool is_bare = name.len == 0 && total == 0 && text.len == 0;
-        const struct unit *unit = find_unit(time_units, is_bare ? sbx_str("s") : name);
+        bool is_bare = name.len == 0 && last_factor == UINT64_MAX && text.len == 0;
+        const struct unit *unit = find_unit(time_units, is_bare ? sbx_str("s") : name, false);
         /* "1h30m" yes, "30m1h" and "1m1m" no: they are typing mistakes. */
         if (unit == NULL || unit->factor >= last_factor) return false;
         last_factor = unit->factor;
@@ -78,7 +80,7 @@ bool sbx_bytes_parse(struct sbx_str text, uint64_t *out) {
     uint64_t number;
     struct sbx_str name;
     if (!take_part(&text, &number, &name) || text.len > 0) return false;
-    const struct unit *unit = name.len == 0 ? &size_units[0] : find_unit(size_units, name);
+    const struct unit *unit = name.len == 0 ? &size_units[0] : find_unit(size_units, name, true);
     if (unit == NULL || number > UINT64_MAX / unit->factor) return false;
     *out = number * unit->factor;
     return true;

@@ -5,14 +5,29 @@
 
 #include "common/base/banned.h"
 
+/* What an argument after an option must be. */
+enum raw_value {
+    RAW_NOTHING, /* there is none */
+    RAW_TEXT,    /* anything but empty */
+    RAW_NUMBER,
+    RAW_PLACE, /* a path that bwrap makes in the box, where nothing of the host is */
+};
+
 /* An allowlist: an option bwrap grows tomorrow is refused until it is understood. */
 struct raw_row {
     const char *option;
-    unsigned values; /* how many arguments follow */
+    enum raw_value values[2];
+    bool is_modifier; /* acts on the option after it, which may not be one of sbx */
 };
 static const struct raw_row allowed[] = {
-    {"--hostname", 1}, {"--dir", 1},     {"--perms", 1},  {"--size", 1},
-    {"--tmpfs", 1},    {"--symlink", 2}, {"--mqueue", 1}, {"--as-pid-1", 0},
+    {"--hostname", {RAW_TEXT}, false},
+    {"--dir", {RAW_PLACE}, false},
+    {"--perms", {RAW_NUMBER}, true},
+    {"--size", {RAW_NUMBER}, true},
+    {"--tmpfs", {RAW_PLACE}, false},
+    {"--symlink", {RAW_TEXT, RAW_PLACE}, false},
+    {"--mqueue", {RAW_PLACE}, false},
+    {"--as-pid-1", {RAW_NOTHING}, false},
 };
 
 /* Known ways round, each with its reason; everything else that is not allowed gets a plain one. */
@@ -73,14 +88,40 @@ static const char *reason_against(struct sbx_str option) {
     return "sbx does not know it";
 }
 
-/* A path given to --tmpfs, --dir and --symlink may not shadow what the box is built from. */
-static bool value_is_safe(struct sbx_str value) {
+/* bwrap makes these with the caller's rights and before the box is closed: inside a writable directory of the
+ * host they would be made on the host, protected or not. So only where the box has nothing of the host. */
+static const char *against_place(struct sbx_arena *arena, const struct sbx_policy *policy,
+                                 struct sbx_str value) {
     static const char *const kept[] = {"/proc", "/dev", "/sys"};
-    if (value.len == 0 || memchr(value.ptr, 0, value.len) != NULL) return false;
-    if (sbx_str_is(value, "/") || sbx_str_contains(value, "..")) return false;
-    for (size_t i = 0; i < SBX_COUNT(kept); i++)
-        if (sbx_str_starts(value, kept[i])) return false;
-    return true;
+    struct sbx_path path;
+    if (sbx_path_make(arena, SBX_PATH_POSIX, value, &path) != SBX_PATH_OK)
+        return "its value is not a clean absolute path";
+    if (sbx_path_is_root(path)) return "it would cover the whole box";
+    for (size_t i = 0; i < SBX_COUNT(kept); i++) {
+        struct sbx_path own;
+        if (sbx_path_make(arena, SBX_PATH_POSIX, sbx_str(kept[i]), &own) != SBX_PATH_OK ||
+            sbx_path_contains(own, path))
+            return "the box has its own /proc, /dev and /sys";
+    }
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        struct sbx_path reached = rule->is_glob ? sbx_glob_base(rule->path) : rule->path;
+        if (sbx_path_contains(path, reached)) return "it would cover a rule of this manifest";
+    }
+    struct sbx_decision decision = sbx_policy_decide(arena, policy, path);
+    bool is_free = decision.rule == NULL ? decision.protection == NULL
+                                         : decision.rule->kind == SBX_RULE_TMPFS;
+    return is_free ? NULL : "files of the host are there; use filesystem and tmpfs";
+}
+
+static const char *against_value(struct sbx_arena *arena, const struct sbx_policy *policy,
+                                 enum raw_value kind, struct sbx_str value) {
+    if (value.len == 0 || memchr(value.ptr, 0, value.len) != NULL)
+        return "its value is empty or has a NUL";
+    if (kind == RAW_PLACE) return against_place(arena, policy, value);
+    for (size_t i = 0; kind == RAW_NUMBER && i < value.len; i++)
+        if (!sbx_is_digit(value.ptr[i])) return "its value is not a number";
+    return NULL;
 }
 
 static void refuse(struct sbx_findings *findings, const struct sbx_text *argument, size_t index,
@@ -94,7 +135,40 @@ static void refuse(struct sbx_findings *findings, const struct sbx_text *argumen
     sbx_finding_hint(findings, finding, "remove it");
 }
 
-void sbx_rawargs_check(const struct sbx_manifest *manifest, const struct sbx_ceiling *ceiling,
+/* A modifier acts on what makes a file, after further modifiers. */
+static bool is_modified(const struct sbx_texts *list, size_t index) {
+    const struct raw_row *row = index < list->count ? find_allowed(list->items[index].text) : NULL;
+    return row != NULL && (row->is_modifier || row->values[0] == RAW_PLACE);
+}
+
+/* One option with its values; how many arguments it took. */
+static size_t check_option(struct sbx_arena *arena, const struct sbx_policy *policy,
+                           const struct sbx_texts *list, size_t at,
+                           struct sbx_findings *findings) {
+    const struct raw_row *row = find_allowed(list->items[at].text);
+    size_t taken = 1;
+    if (row == NULL) {
+        refuse(findings, &list->items[at], at, reason_against(list->items[at].text));
+        return taken;
+    }
+    for (size_t v = 0; v < SBX_COUNT(row->values) && row->values[v] != RAW_NOTHING; v++) {
+        size_t index = at + taken;
+        if (index >= list->count) {
+            refuse(findings, &list->items[at], at, "its value is missing");
+            return taken;
+        }
+        const char *reason =
+            against_value(arena, policy, row->values[v], list->items[index].text);
+        if (reason != NULL) refuse(findings, &list->items[index], index, reason);
+        taken++;
+    }
+    if (row->is_modifier && !is_modified(list, at + taken))
+        refuse(findings, &list->items[at], at, "it must stand before --tmpfs or --dir");
+    return taken;
+}
+
+void sbx_rawargs_check(struct sbx_arena *arena, const struct sbx_manifest *manifest,
+                       const struct sbx_ceiling *ceiling, const struct sbx_policy *policy,
                        struct sbx_findings *findings) {
     const struct sbx_texts *list = &manifest->raw_args;
     if (list->count == 0) return;
@@ -105,21 +179,7 @@ void sbx_rawargs_check(const struct sbx_manifest *manifest, const struct sbx_cei
         sbx_finding_hint(findings, finding,
                          "the administrator can set allow_raw_bwrap = true in policy.toml");
     }
-    for (size_t i = 0; i < list->count; i++) {
-        const struct raw_row *row = find_allowed(list->items[i].text);
-        if (row == NULL) {
-            refuse(findings, &list->items[i], i, reason_against(list->items[i].text));
-            continue;
-        }
-        for (unsigned v = 0; v < row->values; v++) {
-            i++;
-            if (i >= list->count) {
-                refuse(findings, &list->items[list->count - 1], list->count - 1,
-                       "its value is missing");
-                return;
-            }
-            if (!value_is_safe(list->items[i].text))
-                refuse(findings, &list->items[i], i, "its value is not safe");
-        }
-    }
+    if (policy->context.platform != SBX_LINUX) return; /* said already: no such key there */
+    size_t at = 0;
+    while (at < list->count) at += check_option(arena, policy, list, at, findings);
 }

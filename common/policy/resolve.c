@@ -167,7 +167,12 @@ static void apply_limit(const struct resolve *r, const struct limit_row *row) {
     if (has(r, row->key)) *limit = number_of(r->manifest, row->manifest);
     if (ceiling == 0 || (*limit != 0 && *limit <= ceiling)) return;
     if (!has(r, row->key)) {
-        *limit = ceiling; /* not asked for, so not an error: the administrator's bound applies */
+        /* Not asked for, so not an error: the administrator's bound applies. To time it applies on top of
+         * the backend's default, which may be smaller. */
+        if (row->key == SBX_KEY_TIMEOUT)
+            r->policy->limits.timeout_max_ns = ceiling;
+        else
+            *limit = ceiling;
         return;
     }
     AUTO_BUF text;
@@ -199,15 +204,19 @@ static void resolve_limits(const struct resolve *r) {
 
 /* ---- environment ---- */
 
+static bool same_name(const struct resolve *r, const char *a, struct sbx_str b) {
+    return r->policy->context.platform == SBX_WINDOWS ? sbx_str_is_nocase(b, a) : sbx_str_is(b, a);
+}
+
 /* Variables that make a loader, shell or interpreter run other code; in the box only, but people who
  * copy them from the host's environment rarely mean it. */
-static bool is_loader_variable(struct sbx_str name) {
+static bool is_loader_variable(const struct resolve *r, struct sbx_str name) {
     static const char *const exact[] = {
         "BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PERL5OPT", "PERL5LIB",
         "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GIT_SSH_COMMAND",
         "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "COR_PROFILER", "DOTNET_STARTUP_HOOKS"};
     for (size_t i = 0; i < SBX_COUNT(exact); i++)
-        if (sbx_str_is(name, exact[i])) return true;
+        if (same_name(r, exact[i], name)) return true;
     return sbx_str_starts(name, "LD_") || sbx_str_starts(name, "DYLD_");
 }
 
@@ -229,16 +238,12 @@ static bool check_env_name(const struct resolve *r, const struct sbx_text *name,
         sbx_finding_hint(r->findings, finding, "a name is not empty and has no '='");
         return false;
     }
-    if (is_loader_variable(name->text)) {
+    if (is_loader_variable(r, name->text)) {
         sbx_findings_add(r->findings, SBX_F_ENV_LOADER, &name->at, key_path, name->text,
                          "\"%.*s\" makes programs in the box load other code",
                          SBX_STR_ARG(name->text));
     }
     return true;
-}
-
-static bool same_name(const struct resolve *r, const char *a, struct sbx_str b) {
-    return r->policy->context.platform == SBX_WINDOWS ? sbx_str_is_nocase(b, a) : sbx_str_is(b, a);
 }
 
 static bool in_env(const struct resolve *r, struct sbx_str name) {
@@ -330,13 +335,21 @@ static void resolve_env(const struct resolve *r) {
 
 /* ---- the rest ---- */
 
+/* Is the directory there in the box? A private one starts empty: it is there, nothing below it is. */
+static bool is_in_box(const struct resolve *r, struct sbx_path path) {
+    const struct sbx_policy *policy = r->policy;
+    if (policy->preset->needs_two_keys) return true;
+    struct sbx_decision decision = sbx_policy_decide(r->arena, policy, path);
+    if (decision.access == SBX_ACCESS_NONE) return false;
+    return decision.rule == NULL || decision.rule->kind == SBX_RULE_HOST ||
+           sbx_path_eq(decision.rule->path, path);
+}
+
 static void resolve_cwd(const struct resolve *r) {
     struct sbx_policy *policy = r->policy;
     if (!has(r, SBX_KEY_CWD)) {
-        bool readable = policy->preset->needs_two_keys ||
-                        sbx_policy_decide(r->arena, policy, policy->context.cwd).access !=
-                            SBX_ACCESS_NONE;
-        policy->cwd = readable ? policy->context.cwd : policy->context.system_root;
+        policy->cwd = is_in_box(r, policy->context.cwd) ? policy->context.cwd
+                                                        : policy->context.system_root;
         return;
     }
     struct sbx_text text = {r->manifest->cwd, r->manifest->at[SBX_KEY_CWD]};
@@ -344,9 +357,7 @@ static void resolve_cwd(const struct resolve *r) {
                          &policy->cwd) != SBX_OK)
         return;
     enum sbx_node node = sbx_context_lookup(&policy->context, policy->cwd);
-    bool in_box = policy->preset->needs_two_keys ||
-                  sbx_policy_decide(r->arena, policy, policy->cwd).access != SBX_ACCESS_NONE;
-    if (!in_box) {
+    if (!is_in_box(r, policy->cwd)) {
         struct sbx_finding *finding =
             sbx_findings_add(r->findings, SBX_F_CONFLICT, &text.at, "cwd", text.text,
                              "\"%s\" is not readable in the box", policy->cwd.text);
@@ -362,7 +373,10 @@ static void resolve_cwd(const struct resolve *r) {
 
 static void warn_sockets(const struct resolve *r) {
     static const char *const names[] = {"docker.sock", "podman.sock", "containerd.sock",
-                                        "crio.sock", "system_bus_socket", "libvirt-sock"};
+                                        "crio.sock", "system_bus_socket", "libvirt-sock",
+                                        /* session bus, systemd, BuildKit, LXD and Incus, snapd, X11 */
+                                        "bus", "private", "buildkitd.sock", "unix.socket",
+                                        "snapd.socket", "X0"};
     for (size_t i = 0; i < r->policy->rules.count; i++) {
         const struct sbx_rule *rule = &r->policy->rules.items[i];
         if (rule->kind != SBX_RULE_SOCKET || rule->by == SBX_BY_PRESET) continue;
@@ -380,7 +394,7 @@ static void warn_sockets(const struct resolve *r) {
 static void resolve_raw_args(const struct resolve *r) {
     struct sbx_policy *policy = r->policy;
     const struct sbx_texts *list = &r->manifest->raw_args;
-    sbx_rawargs_check(r->manifest, r->ceiling, r->findings);
+    sbx_rawargs_check(r->arena, r->manifest, r->ceiling, policy, r->findings);
     policy->raw_args = SBX_NEW_ARRAY(r->arena, const char *, list->count);
     if (policy->raw_args == NULL) {
         r->findings->out_of_memory = true;
@@ -388,6 +402,29 @@ static void resolve_raw_args(const struct resolve *r) {
     }
     for (size_t i = 0; i < list->count; i++) policy->raw_args[i] = list->items[i].text.ptr;
     policy->raw_arg_count = list->count;
+}
+
+/* Whoever requires a limit that is not set believes in a wall that is not there. */
+static void note_unused_requirements(const struct resolve *r) {
+    const struct sbx_policy *policy = r->policy;
+    const struct sbx_limits *limits = &policy->limits;
+    const bool restricted[] = {
+        [SBX_DIM_FILESYSTEM] = true,
+        [SBX_DIM_NETWORK] = policy->network != SBX_NET_INHERIT,
+        [SBX_DIM_SYSCALLS] = policy->syscalls == SBX_SYSCALLS_STRICT,
+        /* A job object always has a bound. */
+        [SBX_DIM_MEMORY] = limits->memory_bytes != 0 || policy->context.platform == SBX_WINDOWS,
+        [SBX_DIM_CPU] = limits->cpu_secs != 0,
+        [SBX_DIM_PROCESSES] = limits->processes != 0,
+    };
+    for (size_t i = 0; has(r, SBX_KEY_REQUIRE) && i < SBX_COUNT(restricted); i++) {
+        if (restricted[i] || !(policy->require & (1u << i))) continue;
+        const char *name = sbx_name_text(sbx_dimension_names, (int)i);
+        struct sbx_finding *finding = sbx_findings_add(
+            r->findings, SBX_F_REQUIRE_UNUSED, &r->manifest->at[SBX_KEY_REQUIRE], "require",
+            sbx_str(name), "require lists \"%s\", but nothing restricts it", name);
+        sbx_finding_hint(r->findings, finding, "set the limit or policy it is about");
+    }
 }
 
 static void resolve_choices(const struct resolve *r) {
@@ -426,8 +463,9 @@ void sbx_policy_resolve(struct sbx_arena *arena, const struct sbx_manifest *mani
     resolve_network(&r);
     resolve_limits(&r);
     resolve_env(&r);
-    resolve_raw_args(&r);
     sbx_fspolicy_resolve(arena, manifest, ceiling, findings, out);
+    resolve_raw_args(&r);
     warn_sockets(&r);
     resolve_cwd(&r);
+    note_unused_requirements(&r);
 }

@@ -125,7 +125,15 @@ static bool row_forced(struct walk *walk) {
 
 static bool row_unknown(struct walk *walk) {
     if (!walk->has_request || walk->is_known) return false;
-    refuse(walk, "SBX_SANDBOX names no backend sbx knows");
+    struct sbx_str name = sbx_str(walk->in->request);
+    const char *nearest = sbx_name_nearest_in(name, sbx_backend_names);
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1024);
+    sbx_buf_add_text(&text, "SBX_SANDBOX names no backend sbx knows: ");
+    sbx_buf_add_visible(&text, (struct sbx_str){name.ptr, name.len > 64 ? 64 : name.len}, true);
+    if (nearest != NULL) sbx_buf_printf(&text, "; did you mean \"%s\"?", nearest);
+    const char *why = sbx_arena_copy(walk->arena, sbx_buf_text(&text), text.len);
+    refuse(walk, why == NULL ? "SBX_SANDBOX names no backend sbx knows" : why);
     return true;
 }
 

@@ -160,9 +160,20 @@ static void linux_limits(const struct sbx_facts *facts, struct sbx_tier_entry *o
 
 static void linux_layers_missing(enum sbx_backend_id id, const struct sbx_facts *facts,
                                  struct sbx_tier_entry *out) {
-    if (facts->landlock_abi == 0 && id != SBX_BACKEND_LANDLOCK) {
-        out[SBX_DIM_FILESYSTEM].mechanism = "mount namespace";
-        out[SBX_DIM_FILESYSTEM].reason = "this kernel has no Landlock: one layer less";
+    bool is_alone = id == SBX_BACKEND_LANDLOCK;
+    if (facts->landlock_abi == 0) {
+        out[SBX_DIM_FILESYSTEM].tier = is_alone ? NONE : ENFORCED;
+        out[SBX_DIM_FILESYSTEM].mechanism = is_alone ? "-" : "mount namespace";
+        out[SBX_DIM_FILESYSTEM].reason =
+            is_alone ? "this kernel has no Landlock" : "this kernel has no Landlock: one layer less";
+    }
+    if (is_alone && !facts->has_seccomp) {
+        /* Without namespaces it is seccomp that refuses sockets and metadata changes. */
+        out[SBX_DIM_FILESYSTEM].tier = facts->landlock_abi == 0 ? NONE : BEST;
+        out[SBX_DIM_FILESYSTEM].reason = "this kernel has no seccomp filters";
+        out[SBX_DIM_NETWORK].tier = NONE;
+        out[SBX_DIM_NETWORK].mechanism = "-";
+        out[SBX_DIM_NETWORK].reason = "this kernel has no seccomp filters";
     }
     if (!facts->has_seccomp) {
         out[SBX_DIM_SYSCALLS] = (struct sbx_tier_entry){

@@ -93,10 +93,10 @@ enum sbx_code sbx_toml_read(struct sbx_arena *arena, const char *name, struct sb
                             const struct sbx_toml_options *options, struct sbx_value *out,
                             struct sbx_toml_fault *fault, struct sbx_err *err)
 {
-    size_t max_bytes = options != NULL && options->max_bytes != 0 ? options->max_bytes
-                                                                  : SBX_TOML_MAX_BYTES;
-    unsigned max_depth = options != NULL && options->max_depth != 0 ? options->max_depth
-                                                                    : SBX_TOML_MAX_DEPTH;
+    size_t max_bytes =
+        options != NULL && options->max_bytes != 0 ? options->max_bytes : SBX_TOML_MAX_BYTES;
+    unsigned max_depth =
+        options != NULL && options->max_depth != 0 ? options->max_depth : SBX_TOML_MAX_DEPTH;
     const char *start = text.len == 0 ? "" : text.ptr;
     SBX_CLEANUP(release_reader)
     struct sbx_toml_reader reader = {

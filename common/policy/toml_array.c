@@ -67,7 +67,8 @@ static enum sbx_code close_items(struct sbx_toml_reader *reader, const struct it
             return sbx_toml_no_memory(reader);
         }
         struct sbx_value *to = values;
-        for (const struct sbx_toml_chunk *chunk = items->first; chunk != NULL; chunk = chunk->next) {
+        for (const struct sbx_toml_chunk *chunk = items->first; chunk != NULL;
+             chunk = chunk->next) {
             memcpy(to, chunk->items, chunk->count * sizeof *to);
             to += chunk->count;
         }

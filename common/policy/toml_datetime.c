@@ -51,7 +51,8 @@ static enum sbx_code read_date(struct sbx_toml_reader *reader, struct sbx_dateti
     code = code == SBX_OK ? read_mark(reader, '-', form) : code;
     code = code == SBX_OK ? read_field(reader, "month", 2, 1, 12, &month) : code;
     code = code == SBX_OK ? read_mark(reader, '-', form) : code;
-    code = code == SBX_OK ? read_field(reader, "day", 2, 1, days_in_month(year, month), &day) : code;
+    code =
+        code == SBX_OK ? read_field(reader, "day", 2, 1, days_in_month(year, month), &day) : code;
     out->year = (uint16_t)year;
     out->month = (uint8_t)month;
     out->day = (uint8_t)day;

@@ -95,8 +95,8 @@ static enum sbx_code read_header(struct sbx_toml_reader *reader)
     }
     sbx_toml_skip_space(reader);
     struct sbx_toml_key key;
-    enum sbx_code code = read_header_key(
-        reader, is_element ? sbx_toml_open_element : sbx_toml_open_header, &key);
+    enum sbx_code code =
+        read_header_key(reader, is_element ? sbx_toml_open_element : sbx_toml_open_header, &key);
     if (code != SBX_OK) {
         return code;
     }

@@ -104,8 +104,7 @@ static struct sbx_toml_head *tree_find(uintptr_t *root, struct sbx_str key,
 static struct sbx_toml_branch *new_branch(struct sbx_toml_reader *reader)
 {
     if (reader->branch_count == 0) {
-        reader->branches =
-            SBX_NEW_ARRAY(&reader->scratch, struct sbx_toml_branch, SLAB_BRANCHES);
+        reader->branches = SBX_NEW_ARRAY(&reader->scratch, struct sbx_toml_branch, SLAB_BRANCHES);
         if (reader->branches == NULL) {
             return NULL;
         }

@@ -41,8 +41,8 @@ struct sbx_toml_table {
     struct sbx_member *run;   /* its first members, all values, when its section is over */
     struct sbx_toml_head *first, *last;
     struct sbx_toml_index *index; /* over the list; unused while it is short */
-    uint32_t count;  /* of the list */
-    uint16_t depth;  /* of the root: 0 */
+    uint32_t count;               /* of the list */
+    uint16_t depth;               /* of the root: 0 */
     uint8_t run_count;
 };
 
@@ -170,8 +170,8 @@ enum sbx_code sbx_toml_end_line(struct sbx_toml_reader *reader, const char *afte
 enum sbx_code sbx_toml_read_document(struct sbx_toml_reader *reader) SBX_MUST_USE;
 
 /* key = value, into `table`; stops behind the value. */
-enum sbx_code sbx_toml_read_pair(struct sbx_toml_reader *reader, struct sbx_toml_table *table)
-    SBX_MUST_USE;
+enum sbx_code sbx_toml_read_pair(struct sbx_toml_reader *reader,
+                                 struct sbx_toml_table *table) SBX_MUST_USE;
 
 /* ---- values: each starts at the value's first byte and stops behind its last --------------- */
 
@@ -188,16 +188,16 @@ enum sbx_code sbx_toml_read_string(struct sbx_toml_reader *reader, bool allow_li
                                    struct sbx_str *out) SBX_MUST_USE;
 
 /* At a digit, a sign, "inf" or "nan". */
-enum sbx_code sbx_toml_read_number(struct sbx_toml_reader *reader, struct sbx_value *out)
-    SBX_MUST_USE;
+enum sbx_code sbx_toml_read_number(struct sbx_toml_reader *reader,
+                                   struct sbx_value *out) SBX_MUST_USE;
 
 /* Correctly rounded value of an unsigned decimal float whose grammar is checked ("1_0.5e-3"). */
 double sbx_toml_to_double(const char *start, const char *end);
 
 /* True when the bytes at `at` start a date or a time instead of a number. */
 bool sbx_toml_is_datetime(const struct sbx_toml_reader *reader);
-enum sbx_code sbx_toml_read_datetime(struct sbx_toml_reader *reader, struct sbx_value *out)
-    SBX_MUST_USE;
+enum sbx_code sbx_toml_read_datetime(struct sbx_toml_reader *reader,
+                                     struct sbx_value *out) SBX_MUST_USE;
 
 /* ---- toml_table.c: members in lists and runs ------------------------------------------------ */
 
@@ -240,8 +240,8 @@ enum sbx_code sbx_toml_close_table(struct sbx_toml_reader *reader, struct sbx_to
 
 /* Refuses a key that is there already; else its spot. */
 enum sbx_code sbx_toml_check_new(struct sbx_toml_reader *reader, const struct sbx_toml_table *table,
-                                 const struct sbx_toml_key *key, struct sbx_toml_spot *spot)
-    SBX_MUST_USE;
+                                 const struct sbx_toml_key *key,
+                                 struct sbx_toml_spot *spot) SBX_MUST_USE;
 
 /* The table that `key` names in *table, made when it is missing: on the way of a dotted key, on the
  * way of a header, as the table of a header, as the next element of an array of tables. *table is
@@ -261,11 +261,11 @@ struct sbx_toml_head *sbx_toml_index_find(const struct sbx_toml_table *table, st
 
 /* Adds the member that was just appended to the list, at the spot that a failed look-up gave. */
 enum sbx_code sbx_toml_index_add(struct sbx_toml_reader *reader, struct sbx_toml_table *table,
-                                 struct sbx_toml_head *head, const struct sbx_toml_spot *spot)
-    SBX_MUST_USE;
+                                 struct sbx_toml_head *head,
+                                 const struct sbx_toml_spot *spot) SBX_MUST_USE;
 
 /* Makes the index of a list, which is not empty, anew. */
-enum sbx_code sbx_toml_index_build(struct sbx_toml_reader *reader, struct sbx_toml_table *table)
-    SBX_MUST_USE;
+enum sbx_code sbx_toml_index_build(struct sbx_toml_reader *reader,
+                                   struct sbx_toml_table *table) SBX_MUST_USE;
 
 #endif

@@ -22,8 +22,10 @@ static enum sbx_code bad_number(const struct token *token)
         return sbx_toml_fail(token->reader, at, "an underscore has to stand between two digits");
     }
     struct sbx_toml_shown shown = sbx_toml_show((struct sbx_str){at, 1});
-    return sbx_toml_fail(token->reader, at, "%s does not belong into a number here; strings need "
-                         "quotes", shown.text);
+    return sbx_toml_fail(token->reader, at,
+                         "%s does not belong into a number here; strings need "
+                         "quotes",
+                         shown.text);
 }
 
 /* The value of a digit in the base, or -1. */
@@ -175,8 +177,9 @@ enum sbx_code sbx_toml_read_number(struct sbx_toml_reader *reader, struct sbx_va
         return code;
     }
     if (*digits == '0' && token.at - digits > 1) {
-        return sbx_toml_fail(reader, digits, "leading zeros are not allowed; an octal number "
-                                             "starts with 0o");
+        return sbx_toml_fail(reader, digits,
+                             "leading zeros are not allowed; an octal number "
+                             "starts with 0o");
     }
     if (token.at < token.end && (*token.at == '.' || *token.at == 'e' || *token.at == 'E')) {
         return read_float(&token, digits, negative, out);

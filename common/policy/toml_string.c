@@ -22,9 +22,10 @@ static enum sbx_code not_closed(struct sbx_toml_reader *reader, char quote, bool
 static enum sbx_code bad_control(struct sbx_toml_reader *reader, char quote)
 {
     unsigned c = (unsigned char)*reader->at;
-    return sbx_toml_fail(reader, reader->at, "the control character U+%04X is not allowed in a "
-                         "string; write \\u%04X%s", c, c,
-                         quote == '"' ? "" : " in a string with double quotes");
+    return sbx_toml_fail(reader, reader->at,
+                         "the control character U+%04X is not allowed in a "
+                         "string; write \\u%04X%s",
+                         c, c, quote == '"' ? "" : " in a string with double quotes");
 }
 
 /* ---- escapes -------------------------------------------------------------------------------- */
@@ -47,8 +48,10 @@ static size_t decode_unicode(struct sbx_toml_reader *reader, const char *at, con
     for (size_t i = 0; i < digits; i++) {
         int digit = (size_t)(end - at) > i + 2 ? hex_digit(at[i + 2]) : -1;
         if (digit < 0) {
-            (void)sbx_toml_fail(reader, at, "\\%c needs %zu hexadecimal digits; a text with "
-                                "backslashes is easier in single quotes", at[1], digits);
+            (void)sbx_toml_fail(reader, at,
+                                "\\%c needs %zu hexadecimal digits; a text with "
+                                "backslashes is easier in single quotes",
+                                at[1], digits);
             return 0;
         }
         character = character << 4 | (uint32_t)digit;
@@ -97,8 +100,10 @@ static enum sbx_code bad_escape(struct sbx_toml_reader *reader, const char *at, 
 {
     size_t len = sbx_utf8_decode(at + 1, (size_t)(end - at - 1), NULL);
     struct sbx_toml_shown shown = sbx_toml_show((struct sbx_str){at + 1, len});
-    return sbx_toml_fail(reader, at, "a backslash before %s is no escape; write \\\\ for a "
-                         "backslash, or use single quotes", shown.text);
+    return sbx_toml_fail(reader, at,
+                         "a backslash before %s is no escape; write \\\\ for a "
+                         "backslash, or use single quotes",
+                         shown.text);
 }
 
 /* Decodes body into a copy that is never longer than the original. */
@@ -244,15 +249,14 @@ enum sbx_code sbx_toml_read_string(struct sbx_toml_reader *reader, bool allow_li
                                    struct sbx_str *out)
 {
     const char quote = *reader->at;
-    const bool lines = reader->end - reader->at >= 3 && reader->at[1] == quote &&
-                       reader->at[2] == quote;
+    const bool lines =
+        reader->end - reader->at >= 3 && reader->at[1] == quote && reader->at[2] == quote;
     if (lines && !allow_lines) {
         return sbx_toml_fail(reader, reader->at, "a multi-line string cannot be a key");
     }
     struct body body = {NULL, NULL, false};
     reader->at += lines ? 3 : 1;
-    enum sbx_code code =
-        lines ? scan_lines(reader, quote, &body) : scan_line(reader, quote, &body);
+    enum sbx_code code = lines ? scan_lines(reader, quote, &body) : scan_line(reader, quote, &body);
     if (code != SBX_OK) {
         return code;
     }

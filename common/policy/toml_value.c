@@ -31,8 +31,10 @@ static enum sbx_code missing_value(struct sbx_toml_reader *reader)
         return sbx_toml_fail(reader, reader->at, "a number needs a digit before the point");
     }
     if (sbx_str_is_nocase(word, "true") || sbx_str_is_nocase(word, "false")) {
-        return sbx_toml_fail(reader, reader->at, "%s is not a value; booleans are true and false, "
-                             "in lower case", shown.text);
+        return sbx_toml_fail(reader, reader->at,
+                             "%s is not a value; booleans are true and false, "
+                             "in lower case",
+                             shown.text);
     }
     if (sbx_str_is_nocase(word, "inf") || sbx_str_is_nocase(word, "nan")) {
         return sbx_toml_fail(reader, reader->at, "%s is not a value; write it in lower case",
@@ -72,8 +74,9 @@ static enum sbx_code check_inline_blank(struct sbx_toml_reader *reader, bool aft
     sbx_toml_skip_space(reader);
     char c = sbx_toml_peek(reader);
     if (c == '\n' || c == '\r' || c == '#') {
-        return sbx_toml_fail(reader, reader->at, "an inline table has to be on one line; use a "
-                                                 "[table] header for several");
+        return sbx_toml_fail(reader, reader->at,
+                             "an inline table has to be on one line; use a "
+                             "[table] header for several");
     }
     if (c == '}' && after_comma) {
         return sbx_toml_fail(reader, reader->at,

@@ -48,7 +48,8 @@ struct sbx_member;
 
 struct sbx_value {
     enum sbx_value_type type;
-    struct sbx_place place; /* where it starts; for a table without braces, where it is first named */
+    struct sbx_place
+        place; /* where it starts; for a table without braces, where it is first named */
     union {
         struct sbx_str string; /* not NUL-terminated; may hold U+0000 */
         int64_t integer;

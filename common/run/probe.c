@@ -5,15 +5,15 @@
 
 #include "common/base/banned.h"
 
-#define CACHE_BYTES (1u << 20)
+#define ANSWER_BYTES (64u << 10)
 
 void sbx_probe_cache_init(struct sbx_probe_cache *cache) {
     memset(cache, 0, sizeof *cache);
-    sbx_arena_init(&cache->arena, CACHE_BYTES);
+    for (size_t i = 0; i < SBX_BACKEND_COUNT; i++) sbx_arena_init(&cache->slots[i].arena, ANSWER_BYTES);
 }
 
 void sbx_probe_cache_release(struct sbx_probe_cache *cache) {
-    sbx_arena_release(&cache->arena);
+    for (size_t i = 0; i < SBX_BACKEND_COUNT; i++) sbx_arena_release(&cache->slots[i].arena);
 }
 
 static const char *copy(struct sbx_arena *arena, const char *text) {
@@ -39,12 +39,10 @@ void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum 
     /* Somebody finished one while this caller waited: that answer is as fresh as its own would be. */
     bool is_shared = atomic_load(&cache->finished[id]) != before;
     if (!slot->has_passed && !is_shared) {
-        AUTO_ARENA scratch;
-        sbx_arena_init(&scratch, CACHE_BYTES);
-        struct sbx_probe answer = {.state = SBX_PROBE_FAILED, .reason = "the probe said nothing"};
-        backend->probe(&scratch, &answer);
-        slot->last = copy_probe(&cache->arena, &answer);
-        slot->has_passed = answer.state == SBX_PROBE_PASSED;
+        sbx_arena_release(&slot->arena);
+        slot->last = (struct sbx_probe){.state = SBX_PROBE_FAILED, .reason = "the probe said nothing"};
+        backend->probe(&slot->arena, &slot->last);
+        slot->has_passed = slot->last.state == SBX_PROBE_PASSED;
         atomic_fetch_add(&cache->finished[id], 1);
     }
     *out = copy_probe(arena, &slot->last);

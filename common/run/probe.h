@@ -10,13 +10,12 @@
 
 struct sbx_probe_slot {
     bool has_passed;
-    struct sbx_probe last; /* texts live in the cache's arena */
+    struct sbx_probe last;
+    struct sbx_arena arena; /* texts of `last`, emptied for the next answer */
 };
 
-/* Zero is a valid, empty cache; call sbx_probe_cache_init before the first use all the same. */
 struct sbx_probe_cache {
     struct sbx_os_mutex mutex;
-    struct sbx_arena arena; /* bounded; texts of the last answer per backend */
     atomic_uint finished[SBX_BACKEND_COUNT];
     struct sbx_probe_slot slots[SBX_BACKEND_COUNT];
 };

@@ -116,8 +116,8 @@ static void integers(struct sbx_buf *buf, uint64_t n)
 static void floats(struct sbx_buf *buf, uint64_t n)
 {
     uint64_t number = scramble(n);
-    sbx_buf_printf(buf, "%s%" PRIu64 ".%" PRIu64 ", %" PRIu64 "e-%" PRIu64, n == 0 ? "a = [" : ",\n",
-                   number & 0xffff, number >> 40, number, number % 300);
+    sbx_buf_printf(buf, "%s%" PRIu64 ".%" PRIu64 ", %" PRIu64 "e-%" PRIu64,
+                   n == 0 ? "a = [" : ",\n", number & 0xffff, number >> 40, number, number % 300);
 }
 
 static void tables(struct sbx_buf *buf, uint64_t n)
@@ -147,13 +147,13 @@ static const struct shape {
     add_piece *add;
     const char *end;
 } shapes[] = {
-    {"manifest", manifest, ""},      {"sorted-keys", sorted_keys, ""},
+    {"manifest", manifest, ""},       {"sorted-keys", sorted_keys, ""},
     {"random-keys", random_keys, ""}, {"short-keys", short_keys, ""},
-    {"long-keys", long_keys, ""},    {"prefix-keys", prefix_keys, ""},
-    {"headers", headers, ""},        {"elements", elements, ""},
-    {"deep-keys", deep_keys, ""},    {"integers", integers, "]"},
-    {"floats", floats, "]"},         {"tables", tables, "]"},
-    {"escapes", escapes, ""},        {"text", text, "\"\"\""},
+    {"long-keys", long_keys, ""},     {"prefix-keys", prefix_keys, ""},
+    {"headers", headers, ""},         {"elements", elements, ""},
+    {"deep-keys", deep_keys, ""},     {"integers", integers, "]"},
+    {"floats", floats, "]"},          {"tables", tables, "]"},
+    {"escapes", escapes, ""},         {"text", text, "\"\"\""},
     {"comments", comments, ""},
 };
 

@@ -204,8 +204,8 @@ static void put_scalar(struct output *out, const struct sbx_value *value)
     case SBX_VALUE_INTEGER:
         put_text(out, "{\"type\":\"integer\",\"value\":\"");
         put_text(out, value->integer < 0 ? "-" : "");
-        put_number(out, value->integer < 0 ? 0 - (uint64_t)value->integer : (uint64_t)value->integer,
-                   1);
+        put_number(out,
+                   value->integer < 0 ? 0 - (uint64_t)value->integer : (uint64_t)value->integer, 1);
         break;
     case SBX_VALUE_FLOAT:
         put_text(out, "{\"type\":\"float\",\"value\":\"");

@@ -172,7 +172,8 @@ static void size_is_limited(void)
     if (CHECK(text != NULL)) {
         CHECK_CODE(sbx_json_read(&arena, "x", (struct sbx_str){text, len}, &value, &err),
                    SBX_E_LIMIT, &err);
-        CHECK_TEXT(err.text, "x:1:1: the file has 52428800 bytes, more than the maximum of 16777216");
+        CHECK_TEXT(err.text,
+                   "x:1:1: the file has 52428800 bytes, more than the maximum of 16777216");
     }
     free(text);
 }

@@ -29,8 +29,8 @@ static void check_samples(const struct sample *samples, size_t count)
         sbx_buf_init(&buf, ARENA_BYTES);
         struct sbx_value value;
         struct sbx_err err = {0};
-        enum sbx_code code =
-            sbx_toml_read(&arena, samples[i].toml, sbx_str(samples[i].toml), NULL, &value, NULL, &err);
+        enum sbx_code code = sbx_toml_read(&arena, samples[i].toml, sbx_str(samples[i].toml), NULL,
+                                           &value, NULL, &err);
         if (samples[i].want == NULL) {
             CHECK_CODE(code, SBX_E_SYNTAX, &err);
             CHECK_TEXT(code == SBX_OK ? samples[i].toml : "refused", "refused");
@@ -99,7 +99,8 @@ static void strings_of_all_four_kinds_are_decoded(void)
         {"a = \"\"\"\\\"\"\"\\\"\"\"\"", "{a = \"\\\"\\\"\\\"\\\"\"}"},
         {"a = '''\n'b''\n'''", "{a = \"'b''\\u000a\"}"},
         {"a = ''''b'''''", "{a = \"'b''\"}"},
-        {"a = ''\nb = \"\"\nc = ''''''\nd = \"\"\"\"\"\"", "{a = \"\", b = \"\", c = \"\", d = \"\"}"},
+        {"a = ''\nb = \"\"\nc = ''''''\nd = \"\"\"\"\"\"",
+         "{a = \"\", b = \"\", c = \"\", d = \"\"}"},
         {"a = \"\t\"\nb = '\t'", "{a = \"\\u0009\", b = \"\\u0009\"}"},
         {"a = \"b", NULL},
         {"a = \"b\n\"", NULL},
@@ -131,11 +132,9 @@ static void crlf_in_a_string_reads_as_lf(void)
 static void what_toml_1_1_adds_is_refused(void)
 {
     static const struct sample samples[] = {
-        {"a = \"\\e\"", NULL},        {"a = \"\\x41\"", NULL},
-        {"a = {b = 1,}", NULL},       {"a = {\nb = 1}", NULL},
-        {"a = {b = 1\n}", NULL},      {"a = {b = 1, # c\nc = 2}", NULL},
-        {"a = 07:32", NULL},          {"a = 1979-05-27T07:32", NULL},
-        {"a = 1979-05-27 07:32Z", NULL},
+        {"a = \"\\e\"", NULL},   {"a = \"\\x41\"", NULL},        {"a = {b = 1,}", NULL},
+        {"a = {\nb = 1}", NULL}, {"a = {b = 1\n}", NULL},        {"a = {b = 1, # c\nc = 2}", NULL},
+        {"a = 07:32", NULL},     {"a = 1979-05-27T07:32", NULL}, {"a = 1979-05-27 07:32Z", NULL},
     };
     check_samples(samples, SBX_COUNT(samples));
 }
@@ -267,11 +266,11 @@ static void floats_of_a_million_digits_are_still_exact(void)
 static void wrong_floats_are_refused(void)
 {
     static const struct sample samples[] = {
-        {"a = .5", NULL},     {"a = 1.", NULL},   {"a = 1.e2", NULL},  {"a = 1e", NULL},
-        {"a = 1e+", NULL},    {"a = 1._0", NULL}, {"a = 1_.0", NULL},  {"a = 1.0_", NULL},
-        {"a = 1e_1", NULL},   {"a = 01.0", NULL}, {"a = 1.0.0", NULL}, {"a = 1e2.0", NULL},
-        {"a = Inf", NULL},    {"a = NaN", NULL},  {"a = +i", NULL},    {"a = -infinity", NULL},
-        {"a = inf_", NULL},   {"a = 1,0", NULL},
+        {"a = .5", NULL},   {"a = 1.", NULL},   {"a = 1.e2", NULL},  {"a = 1e", NULL},
+        {"a = 1e+", NULL},  {"a = 1._0", NULL}, {"a = 1_.0", NULL},  {"a = 1.0_", NULL},
+        {"a = 1e_1", NULL}, {"a = 01.0", NULL}, {"a = 1.0.0", NULL}, {"a = 1e2.0", NULL},
+        {"a = Inf", NULL},  {"a = NaN", NULL},  {"a = +i", NULL},    {"a = -infinity", NULL},
+        {"a = inf_", NULL}, {"a = 1,0", NULL},
     };
     check_samples(samples, SBX_COUNT(samples));
 }
@@ -330,7 +329,8 @@ static void arrays_take_mixed_types_newlines_and_comments(void)
     static const struct sample samples[] = {
         {"a = []", "{a = []}"},
         {"a = [ # c\n 1,\r\n\n 'b', # d ]\n [[], {}],\n]", "{a = [1, \"b\", [[], {}]]}"},
-        {"a = [1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31]",
+        {"a = "
+         "[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31]",
          "{a = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, "
          "24, 25, 26, 27, 28, 29, 30, 31]}"},
         {"a = [{b.c = [\n1\n]}, 2]", "{a = [{b = {c = [1]}}, 2]}"},
@@ -351,7 +351,8 @@ static void inline_tables_stay_on_their_line(void)
 {
     static const struct sample samples[] = {
         {"a = {}\nb = { }", "{a = {}, b = {}}"},
-        {"a = {b=1,c = {d = 'e'} , \"f g\".h=2}", "{a = {b = 1, c = {d = \"e\"}, \"f g\" = {h = 2}}}"},
+        {"a = {b=1,c = {d = 'e'} , \"f g\".h=2}",
+         "{a = {b = 1, c = {d = \"e\"}, \"f g\" = {h = 2}}}"},
         {"a = {b = \"\"\"\n\n\"\"\", c = [\n1]}", "{a = {b = \"\\u000a\", c = [1]}}"},
         {"a = {b = 1", NULL},
         {"a = {b = 1,", NULL},
@@ -385,8 +386,9 @@ static void words_in_the_place_of_values_are_refused(void)
 /* Zero-copy is a promise of the header, and so is the copy of what has escapes. */
 static void strings_without_escapes_point_into_the_text(void)
 {
-    static const char text[] = "plain = \"value\"\n'literal' = 'C:\\x'\nlines = \"\"\"\na\nb\"\"\"\n"
-                               "escaped = \"a\\tb\"";
+    static const char text[] =
+        "plain = \"value\"\n'literal' = 'C:\\x'\nlines = \"\"\"\na\nb\"\"\"\n"
+        "escaped = \"a\\tb\"";
     AUTO_ARENA arena;
     sbx_arena_init(&arena, ARENA_BYTES);
     struct sbx_value value;
@@ -416,9 +418,11 @@ static const struct sbx_value *member(const struct sbx_value *table, size_t inde
 
 static void places_count_lines_and_characters(void)
 {
-    static const char text[] = "\xef\xbb\xbf" "a = 1\n"
-                               "'é日'.\"\xf0\x9f\x98\x80\" = [ '\xc3\xa9', \"\"\"\n\n  x\"\"\", 7]\r\n"
-                               "  [t]\n\tk = {x = 1}\n[[u]]\n[[u]]\n";
+    static const char text[] =
+        "\xef\xbb\xbf"
+        "a = 1\n"
+        "'é日'.\"\xf0\x9f\x98\x80\" = [ '\xc3\xa9', \"\"\"\n\n  x\"\"\", 7]\r\n"
+        "  [t]\n\tk = {x = 1}\n[[u]]\n[[u]]\n";
     AUTO_ARENA arena;
     sbx_arena_init(&arena, ARENA_BYTES);
     struct sbx_value root;

@@ -66,26 +66,30 @@ static void a_refusal_names_the_place_and_the_remedy(void)
     } samples[] = {
         {"a = 1\nname = bob\n", "x.toml:2:8: \"bob\" is not a value; strings need quotes",
          "name = bob\n       ^"},
-        {"ok = True", "x.toml:1:6: \"True\" is not a value; booleans are true and false, in lower case",
+        {"ok = True",
+         "x.toml:1:6: \"True\" is not a value; booleans are true and false, in lower case",
          "ok = True\n     ^"},
         {"a = none", "x.toml:1:5: \"none\" is not a value; leave the key out instead",
          "a = none\n    ^"},
         {"a = Inf", "x.toml:1:5: \"Inf\" is not a value; write it in lower case", "a = Inf\n    ^"},
-        {"a =\nb = 1", "x.toml:1:4: expected a value (strings need quotes), found the end of the line",
+        {"a =\nb = 1",
+         "x.toml:1:4: expected a value (strings need quotes), found the end of the line",
          "a =\n   ^"},
         {"a = /usr", "x.toml:1:5: expected a value (strings need quotes), found \"/\"",
          "a = /usr\n    ^"},
-        {"a = \"C:\\Users\"", "x.toml:1:8: \\U needs 8 hexadecimal digits; a text with backslashes is "
-                             "easier in single quotes",
+        {"a = \"C:\\Users\"",
+         "x.toml:1:8: \\U needs 8 hexadecimal digits; a text with backslashes is "
+         "easier in single quotes",
          "a = \"C:\\Users\"\n       ^"},
-        {"a = \"C:\\windows\"", "x.toml:1:8: a backslash before \"w\" is no escape; write \\\\ for a "
-                               "backslash, or use single quotes",
+        {"a = \"C:\\windows\"",
+         "x.toml:1:8: a backslash before \"w\" is no escape; write \\\\ for a "
+         "backslash, or use single quotes",
          "a = \"C:\\windows\"\n       ^"},
         {"a = \"\\ud800\"", "x.toml:1:6: U+D800 is not a character", "a = \"\\ud800\"\n     ^"},
         {"a = \"b\nc", "x.toml:1:7: the string is not closed; expected \" on the same line",
          "a = \"b\n      ^"},
-        {"a = '''b\nc", "x.toml:2:2: the string is not closed; expected ''' before the end of the file",
-         "c\n ^"},
+        {"a = '''b\nc",
+         "x.toml:2:2: the string is not closed; expected ''' before the end of the file", "c\n ^"},
         {"a = 007", "x.toml:1:5: leading zeros are not allowed; an octal number starts with 0o",
          "a = 007\n    ^"},
         {"a = 10px", "x.toml:1:7: \"p\" does not belong into a number here; strings need quotes",
@@ -98,17 +102,21 @@ static void a_refusal_names_the_place_and_the_remedy(void)
          "a = 99999999999999999999\n    ^"},
         {"a = 2023-02-29", "x.toml:1:13: the day 29 is not between 1 and 28",
          "a = 2023-02-29\n            ^"},
-        {"a = 07:32", "x.toml:1:10: expected \":\" here: a time is HH:MM:SS", "a = 07:32\n         ^"},
-        {"a = {b = 1,\n", "x.toml:1:12: an inline table has to be on one line; use a [table] header "
-                          "for several",
+        {"a = 07:32", "x.toml:1:10: expected \":\" here: a time is HH:MM:SS",
+         "a = 07:32\n         ^"},
+        {"a = {b = 1,\n",
+         "x.toml:1:12: an inline table has to be on one line; use a [table] header "
+         "for several",
          "a = {b = 1,\n           ^"},
         {"a = {b = 1, }", "x.toml:1:13: a comma before the \"}\" of an inline table is not allowed",
          "a = {b = 1, }\n            ^"},
-        {"a = [1\nb = 2", "x.toml:2:1: expected \",\" or \"]\" in the array, found \"b\"", "b = 2\n^"},
+        {"a = [1\nb = 2", "x.toml:2:1: expected \",\" or \"]\" in the array, found \"b\"",
+         "b = 2\n^"},
         {"a = 1 b", "x.toml:1:7: expected the end of the line after the value, found \"b\"",
          "a = 1 b\n      ^"},
-        {"a: 1", "x.toml:1:2: expected \"=\" after the key \"a\"; a key with characters other than A-Z "
-                 "a-z 0-9 _ - needs quotes",
+        {"a: 1",
+         "x.toml:1:2: expected \"=\" after the key \"a\"; a key with characters other than A-Z "
+         "a-z 0-9 _ - needs quotes",
          "a: 1\n ^"},
         {"a 1", "x.toml:1:3: expected \"=\", found \"1\"", "a 1\n  ^"},
     };
@@ -134,15 +142,20 @@ static void bytes_that_are_no_text_are_named(void)
          "# \\xc3(\n  ^"},
         {"a = '\xed\xa0\x80'", 9, "x.toml:1:6: byte 0xed is not UTF-8; save the file as UTF-8",
          "a = '\\xed\\xa0\\x80'\n     ^"},
-        {"\xff\xfe" "a\0", 4, "x.toml:1:1: the file is UTF-16; save it as UTF-8", "\\xff\\xfea\\x00\n^"},
+        {"\xff\xfe"
+         "a\0",
+         4, "x.toml:1:1: the file is UTF-16; save it as UTF-8", "\\xff\\xfea\\x00\n^"},
         {"a\0=\0", 4, "x.toml:1:1: the file is UTF-16; save it as UTF-8", "a\\x00=\\x00\n^"},
         {"ab\0", 3, "x.toml:1:3: the control character U+0000 is not allowed", "ab\\x00\n  ^"},
-        {"a = \0", 5, "x.toml:1:5: the control character U+0000 is not allowed", "a = \\x00\n    ^"},
-        {"a = '\0'", 7, "x.toml:1:6: the control character U+0000 is not allowed in a string; write "
-                        "\\u0000 in a string with double quotes",
+        {"a = \0", 5, "x.toml:1:5: the control character U+0000 is not allowed",
+         "a = \\x00\n    ^"},
+        {"a = '\0'", 7,
+         "x.toml:1:6: the control character U+0000 is not allowed in a string; write "
+         "\\u0000 in a string with double quotes",
          "a = '\\x00'\n     ^"},
-        {"a = \"\x1b\"", 7, "x.toml:1:6: the control character U+001B is not allowed in a string; "
-                            "write \\u001B",
+        {"a = \"\x1b\"", 7,
+         "x.toml:1:6: the control character U+001B is not allowed in a string; "
+         "write \\u001B",
          "a = \"\\x1b\"\n     ^"},
         {"#\x7f", 2, "x.toml:1:2: the control character U+007F is not allowed in a comment",
          "#\\x7f\n ^"},
@@ -169,12 +182,14 @@ static void the_shown_line_is_cut_and_safe(void)
     struct refusal got = read_text(sbx_buf_text(&buf));
     CHECK_U64(got.fault.place.column, 508);
     CHECK_U64(got.fault.offset, 507);
-    CHECK_TEXT(got.err.hint, "…bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb' x cccccccccccccccccccccccccccccc"
-                             "cccccccc…\n                                         ^");
+    CHECK_TEXT(got.err.hint,
+               "…bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb' x cccccccccccccccccccccccccccccc"
+               "cccccccc…\n                                         ^");
 
     got = read_text("\t\"\xe2\x80\xae\" = 1 # \xe2\x80\x8b\n\t\"\xe2\x80\xae\" = 2");
-    CHECK_TEXT(got.err.text, "x.toml:2:2: the key \"\\u{202e}\" is already defined (line 1); remove one "
-                             "of the two");
+    CHECK_TEXT(got.err.text,
+               "x.toml:2:2: the key \"\\u{202e}\" is already defined (line 1); remove one "
+               "of the two");
     CHECK_TEXT(got.err.hint, "\\t\"\\u{202e}\" = 2\n  ^");
 
     sbx_buf_reset(&buf);
@@ -202,9 +217,9 @@ static void long_names_and_keys_leave_room_for_the_message(void)
     }
     struct sbx_value value;
     struct sbx_err err = {0};
-    CHECK_CODE(sbx_toml_read(&arena, sbx_buf_text(&name), sbx_buf_str(&text), NULL, &value, NULL,
-                             &err),
-               SBX_E_SYNTAX, &err);
+    CHECK_CODE(
+        sbx_toml_read(&arena, sbx_buf_text(&name), sbx_buf_str(&text), NULL, &value, NULL, &err),
+        SBX_E_SYNTAX, &err);
     CHECK(strstr(err.text, "\\x1b[2Jend.toml:2:1: the key \"kkkkkkkkkkkkkkkkkkkkkkkk\"… is already "
                            "defined (line 1); remove one of the two") != NULL);
 }
@@ -227,8 +242,8 @@ static void fifty_megabytes_are_refused_unread(void)
     struct sbx_value value;
     struct sbx_err err = {0};
     if (CHECK(text != NULL)) {
-        CHECK_CODE(sbx_toml_read(&arena, "big.toml", (struct sbx_str){text, len}, NULL, &value, NULL,
-                                 &err),
+        CHECK_CODE(sbx_toml_read(&arena, "big.toml", (struct sbx_str){text, len}, NULL, &value,
+                                 NULL, &err),
                    SBX_E_LIMIT, &err);
         CHECK_TEXT(err.text, "big.toml:1:1: the file has 52428800 bytes, more than the maximum of "
                              "16777216");
@@ -269,20 +284,22 @@ static void depth_is_limited_for_every_construct(void)
         const char *start, *piece, *end;
         size_t fits; /* pieces at 64 levels */
     } shapes[] = {
-        {"a = ", "[", "", 64},     {"a = ", "{a=", "1", 64},       {"", "a.", "b = 1", 64},
-        {"[", "a.", "b]", 63},     {"[[", "a.", "b]]", 62},        {"[x.y]\n", "a.", "b = 1", 62},
+        {"a = ", "[", "", 64},        {"a = ", "{a=", "1", 64},
+        {"", "a.", "b = 1", 64},      {"[", "a.", "b]", 63},
+        {"[[", "a.", "b]]", 62},      {"[x.y]\n", "a.", "b = 1", 62},
         {"[x.y]\nz = ", "[", "", 62}, {"[[x]]\nz = ", "{a=", "1", 62},
     };
     for (size_t i = 0; i < SBX_COUNT(shapes); i++) {
         struct sbx_err err = {0};
         const size_t fits = shapes[i].fits;
         const char *start = shapes[i].start;
-        CHECK_CODE(read_repeated(start, shapes[i].piece, fits, shapes[i].end, 0, &err), SBX_OK, &err);
+        CHECK_CODE(read_repeated(start, shapes[i].piece, fits, shapes[i].end, 0, &err), SBX_OK,
+                   &err);
         CHECK_CODE(read_repeated(start, shapes[i].piece, fits + 1, shapes[i].end, 0, &err),
                    SBX_E_LIMIT, &err);
         CHECK(strstr(err.text, "nested deeper than 64 levels, which is the maximum") != NULL);
-        CHECK_CODE(read_repeated(start, shapes[i].piece, 100000, shapes[i].end, 0, &err), SBX_E_LIMIT,
-                   &err);
+        CHECK_CODE(read_repeated(start, shapes[i].piece, 100000, shapes[i].end, 0, &err),
+                   SBX_E_LIMIT, &err);
         CHECK_CODE(read_repeated(start, shapes[i].piece, 1, shapes[i].end, 3, &err), SBX_OK, &err);
         CHECK_CODE(read_repeated(start, shapes[i].piece, 4, shapes[i].end, 3, &err), SBX_E_LIMIT,
                    &err);
@@ -360,7 +377,8 @@ static void memory_is_a_small_multiple_of_the_text(void)
         {"[[a]]\n", "[[a.a]]\n", ""},
         {"", "[[a]]\nb=1\n[a.c]\n", ""},
         {"",
-         "[[a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a."
+         "[[a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a."
+         "a."
          "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a]]\n",
          ""},
         {"",

@@ -77,7 +77,8 @@ static void arrays_of_tables_grow_by_headers(void)
     static const struct sample samples[] = {
         {"[[a]]\nx = 1\n[[a]]\n[[a]]\nx = 3", "{a = [{x = 1}, {}, {x = 3}]}"},
         {"[[a]]\n[a.b]\nx = 1\n[[a]]\n[a.b]\nx = 2", "{a = [{b = {x = 1}}, {b = {x = 2}}]}"},
-        {"[[a]]\n[[a.b]]\nx = 1\n[[a.b]]\n[[a]]\n[[a.b]]", "{a = [{b = [{x = 1}, {}]}, {b = [{}]}]}"},
+        {"[[a]]\n[[a.b]]\nx = 1\n[[a.b]]\n[[a]]\n[[a.b]]",
+         "{a = [{b = [{x = 1}, {}]}, {b = [{}]}]}"},
         {"[[a.b.c]]\n[a]\nx = 1", "{a = {b = {c = [{}]}, x = 1}}"},
         {"[[a]]\nx.y = 1\n[a.x.z]", "{a = [{x = {y = 1, z = {}}}]}"},
     };
@@ -90,15 +91,18 @@ static void dotted_keys_make_tables_for_their_own_section(void)
         {"a.b = 1\na.c.d = 2\na.c.e = 3", "{a = {b = 1, c = {d = 2, e = 3}}}"},
         {"[a]\nb.c = 1\n[a.b.d]\nx = 2", "{a = {b = {c = 1, d = {x = 2}}}}"},
         {"[a.b.c]\n[a]\nb.x = 1", "{a = {b = {c = {}, x = 1}}}"},
-        {"a.b = 1\n[a]", "x:2:2: \"a\" is already defined by dotted keys (line 1); put all its keys "
-                         "in one place"},
+        {"a.b = 1\n[a]",
+         "x:2:2: \"a\" is already defined by dotted keys (line 1); put all its keys "
+         "in one place"},
         {"[a]\nb.c = 1\n[a.b]", "x:3:4: \"b\" is already defined by dotted keys (line 2)"},
-        {"[a.b.c]\n[a]\nb.c.d = 1", "x:3:3: \"c\" is already defined by its header (line 1); add the "
-                                    "key below that header"},
+        {"[a.b.c]\n[a]\nb.c.d = 1",
+         "x:3:3: \"c\" is already defined by its header (line 1); add the "
+         "key below that header"},
         {"[a.b.c]\n[a]\nb.x = 1\n[a.b]", "x:4:4: \"b\" is already defined by dotted keys (line 3)"},
         {"[[a.b]]\n[a]\nb.c = 1", "x:3:1: \"b\" is already defined as an array of tables (line 1)"},
         {"a = 1\na.b = 2", "x:2:1: \"a\" is an integer already (line 1), not a table"},
-        {"a.b = 1\na = 2", "x:2:1: the key \"a\" is already defined (line 1); remove one of the two"},
+        {"a.b = 1\na = 2",
+         "x:2:1: the key \"a\" is already defined (line 1); remove one of the two"},
     };
     check_samples(samples, SBX_COUNT(samples));
 }
@@ -106,16 +110,19 @@ static void dotted_keys_make_tables_for_their_own_section(void)
 static void nothing_is_defined_twice(void)
 {
     static const struct sample samples[] = {
-        {"a = 1\n\na = 2", "x:3:1: the key \"a\" is already defined (line 1); remove one of the two"},
+        {"a = 1\n\na = 2",
+         "x:3:1: the key \"a\" is already defined (line 1); remove one of the two"},
         {"a = 1\n\"\\u0061\" = 2", "x:2:1: the key \"a\" is already defined (line 1)"},
         {"a = 1\n'a' = 2", "x:2:1: the key \"a\" is already defined (line 1)"},
-        {"[a]\n[a]", "x:2:2: \"a\" is already defined by its header (line 1); put all its keys in one "
-                     "place"},
+        {"[a]\n[a]",
+         "x:2:2: \"a\" is already defined by its header (line 1); put all its keys in one "
+         "place"},
         {"[a.b]\n[a]\n[a]", "x:3:2: \"a\" is already defined by its header (line 2)"},
         {"[a]\nx = 1\n[b]\n[a.x]", "x:4:4: \"x\" is an integer already (line 2), not a table"},
         {"[a]\nx = 1\n[b]\n[a.x.y]", "x:4:4: \"x\" is an integer already (line 2), not a table"},
-        {"[a]\n[[a]]", "x:2:3: \"a\" is already defined by its header (line 1); double brackets need "
-                       "an array of tables"},
+        {"[a]\n[[a]]",
+         "x:2:3: \"a\" is already defined by its header (line 1); double brackets need "
+         "an array of tables"},
         {"[a.b]\n[[a]]", "x:2:3: \"a\" is already defined by the header of a table in it (line 1)"},
         {"[[a]]\n[a]", "x:2:2: \"a\" is already defined as an array of tables (line 1); double "
                        "brackets add an element to it"},
@@ -128,14 +135,16 @@ static void nothing_is_defined_twice(void)
 static void inline_tables_and_arrays_are_complete_where_they_stand(void)
 {
     static const struct sample samples[] = {
-        {"a = {b = 1}\na.c = 2", "x:2:1: the inline table \"a\" (line 1) cannot be added to; write all "
-                                 "its keys between its braces"},
+        {"a = {b = 1}\na.c = 2",
+         "x:2:1: the inline table \"a\" (line 1) cannot be added to; write all "
+         "its keys between its braces"},
         {"a = {b.c = 1}\n[a.b]", "x:2:2: the inline table \"a\" (line 1) cannot be added to"},
         {"a = {}\n[a]", "x:2:2: the inline table \"a\" (line 1) cannot be added to"},
         {"a = {b = {}, b.c = 1}", "x:1:14: the inline table \"b\" (line 1) cannot be added to"},
         {"a = {b.c = 1, b = 2}", "x:1:15: the key \"b\" is already defined (line 1)"},
-        {"a = [{}]\n[[a]]", "x:2:3: the array \"a\" (line 1) cannot be added to; write all its items "
-                            "between its brackets"},
+        {"a = [{}]\n[[a]]",
+         "x:2:3: the array \"a\" (line 1) cannot be added to; write all its items "
+         "between its brackets"},
         {"a = [{}]\n[a.b]", "x:2:2: the array \"a\" (line 1) cannot be added to"},
         {"a = []\n[[a]]", "x:2:3: the array \"a\" (line 1) cannot be added to"},
         {"[a]\nb = []\n[c]\n[[a.b]]", "x:4:5: the array \"b\" (line 2) cannot be added to"},
@@ -217,8 +226,9 @@ static void a_hundred_thousand_keys_are_told_apart(void)
 {
     struct sbx_err err = {0};
     CHECK_CODE(read_keys(0, 100000, 77777, "=", &err), SBX_E_SYNTAX, &err);
-    CHECK_TEXT(err.text,
-               "x:100001:2: the key \"k77777\" is already defined (line 77778); remove one of the two");
+    CHECK_TEXT(
+        err.text,
+        "x:100001:2: the key \"k77777\" is already defined (line 77778); remove one of the two");
     CHECK_CODE(read_keys(1, 100000, 100000, "[]", &err), SBX_OK, &err);
 }
 
