@@ -1,6 +1,10 @@
 /* posix/system.h with nothing but POSIX: for kernels that have no file of their own. */
 #include "posix/system.h"
 
+#ifdef __APPLE__
+#include <mach-o/dyld.h>
+#endif
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,8 +16,6 @@
 #include "common/base/banned.h"
 
 #ifdef __APPLE__
-#include <mach-o/dyld.h>
-
 const struct sbx_system_traits sbx_system = {
     .platform = SBX_MACOS,
     .rules = SBX_PATH_MACOS,

@@ -315,8 +315,8 @@ static void job_control_works(void)
     }
     long child = await_pid(term.pid);
     for (int round = 0; round < 3; round++) {
-        (void)truncate(term.notes, 0);
-        (void)truncate(term.log, 0);
+        (void)!truncate(term.notes, 0);
+        (void)!truncate(term.log, 0);
         type('\x1a');
         char want[32];
         (void)snprintf(want, sizeof want, "stopped %d\n", SIGTSTP);
@@ -329,7 +329,7 @@ static void job_control_works(void)
         (void)snprintf(want, sizeof want, "stopped %d\nresumed 0\n", SIGTSTP);
         CHECK_TEXT(actor_read(term.notes), want); /* it did not stop a second time */
     }
-    (void)truncate(term.log, 0);
+    (void)!truncate(term.log, 0);
     type('\x03');
     CHECK(await_text(term.log, "2 "));
     (void)kill((pid_t)child, SIGTERM);
