@@ -5,7 +5,7 @@ LANES ?=
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint fuzz coverage package clean format
+.PHONY: help run test bench lint fuzz coverage package docs clean format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ coverage: ## line and branch coverage of the unit and CLI tests, in build/covera
 package: ## release archives for Linux and Windows, in build/packages
 	@scripts/install-deps run test
 	@scripts/package
+
+docs: ## write the generated parts of the documents and the man pages
+	@scripts/install-deps test
+	@cmake --preset linux-debug >/dev/null
+	@cmake --build --preset linux-debug -j $(JOBS) --target docgen
+	@python3 -B tests/docs/generated.py . build/linux-debug/bin/docgen --write
 
 format: ## let clang-format rewrite the sources
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs -r clang-format -i

@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-#include "common/cli/command.h"
+#include "common/cli/report.h"
 
 #include "common/base/banned.h"
 
@@ -18,33 +18,32 @@ int sbx_usage_status(enum sbx_command_id id) {
     return id == SBX_CMD_RUN ? SBX_EXIT_REFUSED : SBX_EXIT_USAGE;
 }
 
+void sbx_cli_print_failure(const struct sbx_cli *cli, const struct sbx_err *err,
+                           struct sbx_buf *out) {
+    sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, out);
+    /* Findings already say what is wrong with a manifest; the rest is told here. */
+    if (cli->findings.errors == 0 || err->code == SBX_E_USAGE)
+        sbx_err_print(err, cli->out.colour_stderr, out);
+}
+
 int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status) {
+    if (cli->args.command == SBX_CMD_RUN) return sbx_run_refuse(cli, err, status);
     AUTO_BUF text;
     sbx_buf_init(&text, 16u << 20);
-    /* The outcome of a run never goes to standard output: that is the command's. */
-    enum sbx_stream stream = SBX_STDERR;
-    if (cli->out.json) {
-        struct sbx_jsonw json;
-        sbx_jsonw_init(&json, &text, true);
-        sbx_jsonw_object(&json);
-        sbx_jsonw_pair_u64(&json, "schema_version", 1);
-        sbx_jsonw_pair_text(&json, "command", sbx_command_rows[cli->args.command].name);
-        sbx_jsonw_pair_text(&json, "origin", "sbx");
-        sbx_jsonw_pair_bool(&json, "ok", false);
-        sbx_jsonw_pair_u64(&json, "status", (uint64_t)status);
-        sbx_jsonw_key(&json, "error");
-        sbx_err_json(err, &json);
-        sbx_jsonw_key(&json, "findings");
-        sbx_findings_json(&cli->findings, &json);
-        sbx_jsonw_end(&json);
-        sbx_buf_add_char(&text, '\n');
-        if (cli->args.command != SBX_CMD_RUN) stream = SBX_STDOUT;
-    } else {
-        sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
-        /* Findings already say what is wrong with a manifest; the rest is told here. */
-        if (cli->findings.errors == 0) sbx_err_print(err, cli->out.colour_stderr, &text);
+    if (!cli->out.json) {
+        sbx_cli_print_failure(cli, err, &text);
+        (void)sbx_output_write(SBX_STDERR, &text);
+        return status;
     }
-    (void)sbx_output_write(stream, &text);
+    struct sbx_jsonw json;
+    sbx_report_open(&json, &text, cli);
+    sbx_jsonw_pair_bool(&json, "ok", false);
+    sbx_jsonw_pair_u64(&json, "status", (uint64_t)status);
+    sbx_jsonw_key(&json, "error");
+    sbx_err_json(err, &json);
+    sbx_jsonw_key(&json, "findings");
+    sbx_findings_json(&cli->findings, &json);
+    (void)sbx_report_close(&json, status);
     return status;
 }
 
@@ -68,7 +67,9 @@ static bool asks_for_json(int argc, const char *const *argv) {
     return false;
 }
 
-static int unknown_command(struct sbx_cli *cli, const char *name) {
+/* Before any option is parsed, so that the answer still has the form that was asked for. */
+static int unknown_command(struct sbx_cli *cli, int argc, const char *const *argv) {
+    const char *name = argv[1];
     struct sbx_err err = {0};
     const char *nearest = sbx_name_nearest(sbx_str(name), command_name_at, NULL);
     (void)sbx_err_set(&err, SBX_E_USAGE, "unknown command \"%s\"", name);
@@ -77,6 +78,7 @@ static int unknown_command(struct sbx_cli *cli, const char *name) {
     else
         (void)sbx_err_hint(&err, "sbx help lists the commands; to run a program: sbx run -- %s", name);
     cli->args.command = SBX_CMD_HELP;
+    cli->out.json = asks_for_json(argc - 1, argv + 1);
     return sbx_cli_fail(cli, &err, SBX_EXIT_USAGE);
 }
 
@@ -99,7 +101,7 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
     const struct sbx_command_row *row = NULL;
     for (size_t i = 0; i < SBX_CMD_COUNT; i++)
         if (sbx_text_eq(word, sbx_command_rows[i].name)) row = &sbx_command_rows[i];
-    if (row == NULL) return unknown_command(cli, word);
+    if (row == NULL) return unknown_command(cli, argc, argv);
     struct sbx_err err = {0};
     enum sbx_code code = sbx_cli_parse(&cli->arena, row->id, argc - 2, argv + 2, &cli->findings,
                                        &cli->args, &err);
@@ -110,12 +112,7 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
     if (cli->args.values[SBX_OPT_COLOR] != NULL)
         sbx_output_init(&cli->out, &cli->arena, cli->args.values[SBX_OPT_COLOR]);
     if (code != SBX_OK) return sbx_cli_fail(cli, &err, sbx_usage_status(row->id));
-    if (cli->args.given[SBX_OPT_HELP]) {
-        AUTO_BUF text;
-        sbx_buf_init(&text, 1u << 20);
-        sbx_help_command(row->id, &text);
-        return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
-    }
+    if (cli->args.given[SBX_OPT_HELP]) return sbx_help_show(cli, row->id);
     return row->handle(cli);
 }
 

@@ -1,7 +1,7 @@
 /* sbx completion: scripts for four shells, made from the tables. */
 #include <stdio.h>
 
-#include "common/cli/command.h"
+#include "common/cli/report.h"
 
 #include "common/base/banned.h"
 
@@ -261,6 +261,17 @@ static void powershell(struct sbx_buf *out) {
                      "'ParameterValue', $_)\n    }\n}\n");
 }
 
+static int json_script(struct sbx_cli *cli, const char *shell, const struct sbx_buf *script) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 8u << 20);
+    struct sbx_jsonw json;
+    sbx_report_open(&json, &text, cli);
+    sbx_jsonw_pair_bool(&json, "ok", true);
+    sbx_jsonw_pair_text(&json, "shell", shell);
+    sbx_jsonw_pair_text(&json, "script", sbx_buf_text(script));
+    return sbx_report_close(&json, SBX_EXIT_OK);
+}
+
 int sbx_cmd_completion(struct sbx_cli *cli) {
     static const struct {
         const char *shell;
@@ -273,6 +284,7 @@ int sbx_cmd_completion(struct sbx_cli *cli) {
         AUTO_BUF text;
         sbx_buf_init(&text, 4u << 20);
         shells[i].print(&text);
+        if (cli->out.json) return json_script(cli, shells[i].shell, &text);
         return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     }
     return sbx_cli_usage(cli, "no completion for \"%s\"; the shells are bash, zsh, fish and powershell",

@@ -220,8 +220,10 @@ static void print_rows(const struct doctor *d, struct sbx_buf *text) {
         sbx_buf_printf(text, " %-21s", row->id);
         sbx_buf_add_visible(text, sbx_str(row->summary), false);
         sbx_buf_add_char(text, '\n');
-        if (row->remedy != NULL && row->remedy[0] != '\0')
-            sbx_buf_printf(text, "          fix: %s\n", row->remedy);
+        if (row->remedy == NULL || row->remedy[0] == '\0') continue;
+        sbx_buf_add_text(text, "          fix: ");
+        sbx_buf_add_visible(text, sbx_str(row->remedy), false);
+        sbx_buf_add_char(text, '\n');
     }
 }
 

@@ -67,7 +67,8 @@ int sbx_cmd_init(struct sbx_cli *cli) {
         sbx_jsonw_pair_text(&json, "template", row->name);
         return sbx_report_close(&json, SBX_EXIT_OK);
     }
-    sbx_buf_printf(&text, "wrote %s (template %s); look at it, then: sbx explain -- COMMAND\n", path,
-                   row->name);
+    sbx_buf_add_text(&text, "wrote ");
+    sbx_buf_add_visible(&text, sbx_str(path), false);
+    sbx_buf_printf(&text, " (template %s); look at it, then: sbx explain -- COMMAND\n", row->name);
     return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
 }

@@ -83,21 +83,41 @@ static void json_report(const struct sbx_cli *cli, const struct run_report *repo
 }
 
 /* The outcome object goes where it was asked for, never into the command's output. */
-static void send_json(struct sbx_cli *cli, const struct run_report *report) {
-    const char *file = cli->args.values[SBX_OPT_RESULT];
+enum json_target { TARGET_NOWHERE, TARGET_FILE, TARGET_FD, TARGET_STDERR };
+
+static bool parse_fd(const char *text, int *out) {
+    uint64_t fd;
+    if (!sbx_str_to_u64(sbx_str(text), &fd) || fd < 2 || fd > 65535) return false;
+    *out = (int)fd;
+    return true;
+}
+
+static enum json_target json_target(const struct sbx_cli *cli, int *fd) {
     const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
-    if (!cli->out.json && file == NULL && fd_text == NULL) return;
+    if (cli->args.values[SBX_OPT_RESULT] != NULL) return TARGET_FILE;
+    if (fd_text != NULL && parse_fd(fd_text, fd)) return TARGET_FD;
+    return cli->out.json ? TARGET_STDERR : TARGET_NOWHERE;
+}
+
+static bool json_goes_to_stderr(const struct sbx_cli *cli) {
+    int unused;
+    return json_target(cli, &unused) == TARGET_STDERR;
+}
+
+static void send_json(struct sbx_cli *cli, const struct run_report *report) {
+    int fd = 0;
+    enum json_target target = json_target(cli, &fd);
+    if (target == TARGET_NOWHERE) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 64u << 20);
     json_report(cli, report, &text);
     struct sbx_err err = {0};
-    enum sbx_code code = SBX_OK;
-    uint64_t fd = 0;
-    if (file != NULL)
-        code = sbx_os_write_atomic(file, sbx_buf_str(&text), &err);
-    else if (fd_text != NULL && sbx_str_to_u64(sbx_str(fd_text), &fd))
-        code = sbx_os_write_fd((int)fd, sbx_buf_text(&text), text.len, &err);
-    else
+    enum sbx_code code = sbx_buf_check(&text, &err);
+    if (code == SBX_OK && target == TARGET_FILE)
+        code = sbx_os_write_atomic(cli->args.values[SBX_OPT_RESULT], sbx_buf_str(&text), &err);
+    else if (code == SBX_OK && target == TARGET_FD)
+        code = sbx_os_write_fd(fd, sbx_buf_text(&text), text.len, &err);
+    else if (code == SBX_OK)
         code = sbx_os_write(SBX_STDERR, sbx_buf_text(&text), text.len, &err);
     if (code == SBX_OK) return;
     AUTO_BUF message;
@@ -107,11 +127,6 @@ static void send_json(struct sbx_cli *cli, const struct run_report *report) {
     (void)sbx_output_write(SBX_STDERR, &message);
 }
 
-static bool json_goes_to_stderr(const struct sbx_cli *cli) {
-    return cli->out.json && cli->args.values[SBX_OPT_RESULT] == NULL &&
-           cli->args.values[SBX_OPT_JSON_FD] == NULL;
-}
-
 static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
                   uint32_t status) {
     report->err = err;
@@ -119,20 +134,25 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
     if (!json_goes_to_stderr(cli)) {
         AUTO_BUF text;
         sbx_buf_init(&text, 16u << 20);
-        sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
         if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL) {
+            sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
             sbx_buf_add_text(&text, "sbx: ");
             sbx_tone_add(&text, cli->out.colour_stderr, SBX_TONE_BAD, "error[backend-missing]");
             sbx_buf_add_text(&text, ": ");
             sbx_selection_refusal(&report->prepared->selection, report->setup->context.platform,
                                   &text);
-        } else if (cli->findings.errors == 0) {
-            sbx_err_print(err, cli->out.colour_stderr, &text);
+        } else {
+            sbx_cli_print_failure(cli, err, &text);
         }
         (void)sbx_output_write(SBX_STDERR, &text);
     }
     send_json(cli, report);
     return (int)status;
+}
+
+int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status) {
+    struct run_report report = {0};
+    return refuse(cli, &report, err, (uint32_t)status);
 }
 
 static void warn_unsandboxed(const struct sbx_cli *cli) {
@@ -177,13 +197,22 @@ static uint32_t failure_status(enum sbx_code code) {
 
 static int check_json_target(struct sbx_cli *cli) {
     const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
-    uint64_t fd;
+    int fd;
     if (fd_text != NULL && cli->args.values[SBX_OPT_RESULT] != NULL)
         return sbx_cli_usage(cli, "--result and --json-fd exclude each other");
-    if (fd_text != NULL && (!sbx_str_to_u64(sbx_str(fd_text), &fd) || fd < 2 || fd > 65535))
+    if (fd_text != NULL && !parse_fd(fd_text, &fd))
         return sbx_cli_usage(cli, "--json-fd needs a descriptor number from 2 up, not \"%s\"",
                              fd_text);
     return SBX_EXIT_OK;
+}
+
+/* Nothing of sbx is printed when all is well, unless asked. */
+static void tell_findings(const struct sbx_cli *cli) {
+    if (!cli->out.verbose || json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 16u << 20);
+    sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
+    (void)sbx_output_write(SBX_STDERR, &text);
 }
 
 int sbx_cmd_run(struct sbx_cli *cli) {
@@ -200,6 +229,7 @@ int sbx_cmd_run(struct sbx_cli *cli) {
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
     if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, &setup, &prepared);
     report.prepared = &prepared;
+    tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &outcome, &err);
     if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));

@@ -39,32 +39,13 @@ int sbx_cmd_version(struct sbx_cli *cli) {
     return print(&text);
 }
 
-static int help_codes(struct sbx_cli *cli) {
-    AUTO_BUF text;
-    sbx_buf_init(&text, 1u << 20);
-    (void)cli;
-    for (int i = 0; i < SBX_FINDING_CODE_COUNT; i++) {
-        const struct sbx_finding_row *row = sbx_finding_row((enum sbx_finding_code)i);
-        sbx_buf_printf(&text, "%-24s%-9s%s\n", sbx_name_text(sbx_finding_code_names, i),
-                       sbx_name_text(sbx_level_names, (int)row->level), row->meaning);
-    }
-    return print(&text);
-}
-
 int sbx_cmd_help(struct sbx_cli *cli) {
-    AUTO_BUF text;
-    sbx_buf_init(&text, 1u << 20);
     if (cli->args.rest_count > 1) return sbx_cli_usage(cli, "one command at a time");
-    if (cli->args.rest_count == 0) {
-        sbx_help_overview(&text);
-        return print(&text);
-    }
+    if (cli->args.rest_count == 0) return sbx_help_show(cli, SBX_CMD_COUNT);
     const char *name = cli->args.rest[0];
-    if (sbx_text_eq(name, "codes")) return help_codes(cli);
-    for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
-        if (!sbx_text_eq(name, sbx_command_rows[i].name)) continue;
-        sbx_help_command((enum sbx_command_id)i, &text);
-        return print(&text);
-    }
+    if (sbx_text_eq(name, "codes")) return sbx_help_show_codes(cli);
+    for (size_t i = 0; i < SBX_CMD_COUNT; i++)
+        if (sbx_text_eq(name, sbx_command_rows[i].name))
+            return sbx_help_show(cli, (enum sbx_command_id)i);
     return sbx_cli_usage(cli, "no command \"%s\"", name);
 }

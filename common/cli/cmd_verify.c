@@ -3,35 +3,36 @@
 
 #include "common/base/banned.h"
 
+#define FILE_ARENA_BYTES ((size_t)128 << 20)
+
 /* One manifest or unit: what the reader accepted is resolved as a run would. */
-static void verify_one(struct sbx_cli *cli, const struct sbx_manifest *manifest,
-                       const struct sbx_context *context, const struct sbx_ceiling *ceiling,
-                       struct sbx_findings *findings) {
+static void verify_one(const struct sbx_manifest *manifest, const struct sbx_context *context,
+                       const struct sbx_ceiling *ceiling, struct sbx_findings *findings) {
     struct sbx_policy policy;
-    sbx_policy_resolve(&cli->arena, manifest, context, ceiling, findings, &policy);
+    sbx_policy_resolve(findings->arena, manifest, context, ceiling, findings, &policy);
 }
 
-static void set_project(struct sbx_cli *cli, const char *path, struct sbx_context *context) {
+static void set_project(struct sbx_arena *arena, const char *path, struct sbx_context *context) {
     struct sbx_err ignored = {0};
     struct sbx_path real;
     context->project = context->cwd;
     if (context->is_assumed || sbx_text_eq(path, "-")) return;
-    if (sbx_os_real_path(&cli->arena, path, &real, &ignored) != SBX_OK) return;
-    struct sbx_path parent = sbx_path_parent(&cli->arena, real);
+    if (sbx_os_real_path(arena, path, &real, &ignored) != SBX_OK) return;
+    struct sbx_path parent = sbx_path_parent(arena, real);
     if (parent.text != NULL) context->project = parent;
 }
 
-static void verify_file(struct sbx_cli *cli, const char *path, struct sbx_context *context,
+static void verify_file(const char *path, struct sbx_context *context,
                         const struct sbx_ceiling *ceiling, struct sbx_findings *findings) {
     struct sbx_loaded loaded;
-    if (!sbx_load_document(&cli->arena, path, path, findings, &loaded)) return;
-    set_project(cli, path, context);
+    if (!sbx_load_document(findings->arena, path, path, findings, &loaded)) return;
+    set_project(findings->arena, path, context);
     if (loaded.document.has_sandbox)
-        verify_one(cli, &loaded.document.sandbox, context, ceiling, findings);
+        verify_one(&loaded.document.sandbox, context, ceiling, findings);
     for (size_t i = 0; i < loaded.document.unit_count; i++) {
         const struct sbx_unit *unit = &loaded.document.units[i];
         findings->unit = unit->name;
-        if (unit->asks_for_sandbox) verify_one(cli, &unit->sandbox, context, ceiling, findings);
+        if (unit->asks_for_sandbox) verify_one(&unit->sandbox, context, ceiling, findings);
         findings->unit = NULL;
     }
     sbx_findings_sort(findings);
@@ -66,6 +67,24 @@ static bool ceiling_ok(struct sbx_cli *cli, const struct sbx_context *context,
     return context->is_assumed || sbx_load_ceiling(&cli->arena, &cli->findings, ceiling);
 }
 
+/* One file's part of the report; false when something is wrong with it. What it took is given back before the
+ * next one. */
+static bool report_file(const struct sbx_cli *cli, const char *path,
+                        const struct sbx_context *context, const struct sbx_ceiling *ceiling,
+                        struct sbx_jsonw *json, struct sbx_buf *text) {
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, FILE_ARENA_BYTES);
+    struct sbx_context here = *context;
+    struct sbx_findings findings;
+    sbx_findings_init(&findings, &arena);
+    verify_file(path, &here, ceiling, &findings);
+    if (cli->out.json)
+        json_file(json, path, &findings);
+    else
+        text_file(cli, path, &findings, text);
+    return sbx_findings_ok(&findings);
+}
+
 int sbx_cmd_verify(struct sbx_cli *cli) {
     struct sbx_context context;
     struct sbx_ceiling ceiling;
@@ -87,16 +106,8 @@ int sbx_cmd_verify(struct sbx_cli *cli) {
         sbx_jsonw_key(&json, "files");
         sbx_jsonw_array(&json);
     }
-    for (size_t i = 0; i < cli->args.rest_count; i++) {
-        struct sbx_findings findings;
-        sbx_findings_init(&findings, &cli->arena);
-        verify_file(cli, cli->args.rest[i], &context, &ceiling, &findings);
-        all_ok &= sbx_findings_ok(&findings);
-        if (cli->out.json)
-            json_file(&json, cli->args.rest[i], &findings);
-        else
-            text_file(cli, cli->args.rest[i], &findings, &text);
-    }
+    for (size_t i = 0; i < cli->args.rest_count; i++)
+        all_ok &= report_file(cli, cli->args.rest[i], &context, &ceiling, &json, &text);
     int status = all_ok ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     if (!cli->out.json)
         return sbx_output_write(SBX_STDOUT, &text) ? status : SBX_EXIT_NEGATIVE;

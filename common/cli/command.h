@@ -35,9 +35,16 @@ extern const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT]; /* indexed 
 /* Status for a wrong command line of that command. */
 int sbx_usage_status(enum sbx_command_id id);
 
-/* Prints the error (text on stderr; with --json an object on stdout, run: on stderr) and returns
- * `status`. */
+/* Prints the error (text on stderr; with --json an object on stdout, run: where its outcome goes) and
+ * returns `status`. */
 int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status);
+
+/* Findings and error as text. */
+void sbx_cli_print_failure(const struct sbx_cli *cli, const struct sbx_err *err,
+                           struct sbx_buf *out);
+
+/* The same for a run that did not come to its plan: also --result and --json-fd get the outcome. */
+int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status);
 
 /* A wrong command line: the message, then where the help is. */
 int sbx_cli_usage(struct sbx_cli *cli, const char *format, ...) SBX_PRINTF(2, 3);
@@ -58,5 +65,10 @@ int sbx_cmd_help(struct sbx_cli *cli);
 /* Help texts, also used for man pages (help.c). */
 void sbx_help_overview(struct sbx_buf *out);
 void sbx_help_command(enum sbx_command_id id, struct sbx_buf *out);
+void sbx_help_codes(struct sbx_buf *out);
+
+/* Shows a command's help, or with SBX_CMD_COUNT the overview, as text or JSON; the exit status. */
+int sbx_help_show(struct sbx_cli *cli, enum sbx_command_id id);
+int sbx_help_show_codes(struct sbx_cli *cli);
 
 #endif

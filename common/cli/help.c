@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/utf8.h"
-#include "common/cli/command.h"
+#include "common/cli/report.h"
 
 #include "common/base/banned.h"
 
@@ -102,4 +102,88 @@ void sbx_help_command(enum sbx_command_id id, struct sbx_buf *out) {
         more = sbx_str_split(rest, '\n', &line, &rest);
         sbx_buf_printf(out, "  %.*s\n", SBX_STR_ARG(line));
     }
+}
+
+void sbx_help_codes(struct sbx_buf *out) {
+    const size_t column = 33;
+    for (int i = 0; i < SBX_FINDING_CODE_COUNT; i++) {
+        const struct sbx_finding_row *row = sbx_finding_row((enum sbx_finding_code)i);
+        sbx_buf_printf(out, "%-24s%-9s", sbx_name_text(sbx_finding_code_names, i),
+                       sbx_name_text(sbx_level_names, (int)row->level));
+        wrap(out, row->meaning, column, column);
+    }
+}
+
+/* ---- for programs ---- */
+
+static void json_flag(const struct sbx_flag_view *view, struct sbx_jsonw *json) {
+    char spelled[3] = {'-', view->short_flag, '\0'};
+    const char *key = view->key != NULL ? view->key->name : NULL;
+    if (view->alias != NULL) key = sbx_key_rows[view->alias->key].name;
+    sbx_jsonw_object(json);
+    sbx_jsonw_pair_text(json, "name", view->flag);
+    sbx_jsonw_pair_text(json, "short", view->short_flag == 0 ? NULL : spelled);
+    sbx_jsonw_pair_text(json, "value", view->meta);
+    sbx_jsonw_pair_text(json, "key", key);
+    sbx_jsonw_pair_text(json, "help", view->help);
+    sbx_jsonw_end(json);
+}
+
+static void json_command(const struct sbx_command_row *row, struct sbx_jsonw *json) {
+    struct sbx_flag_view view;
+    sbx_jsonw_object(json);
+    sbx_jsonw_pair_text(json, "name", row->name);
+    sbx_jsonw_pair_text(json, "usage", row->usage);
+    sbx_jsonw_pair_text(json, "summary", row->summary);
+    sbx_jsonw_pair_text(json, "details", row->details);
+    sbx_jsonw_key(json, "options");
+    sbx_jsonw_array(json);
+    for (size_t i = 0; sbx_flag_at(row->id, i, &view); i++) json_flag(&view, json);
+    sbx_jsonw_end(json);
+    sbx_jsonw_end(json);
+}
+
+int sbx_help_show(struct sbx_cli *cli, enum sbx_command_id id) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    if (!cli->out.json) {
+        if (id == SBX_CMD_COUNT)
+            sbx_help_overview(&text);
+        else
+            sbx_help_command(id, &text);
+        return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+    }
+    struct sbx_jsonw json;
+    sbx_report_open(&json, &text, cli);
+    sbx_jsonw_pair_bool(&json, "ok", true);
+    sbx_jsonw_key(&json, "commands");
+    sbx_jsonw_array(&json);
+    for (size_t i = 0; i < SBX_CMD_COUNT; i++)
+        if (id == SBX_CMD_COUNT || i == (size_t)id) json_command(&sbx_command_rows[i], &json);
+    sbx_jsonw_end(&json);
+    return sbx_report_close(&json, SBX_EXIT_OK);
+}
+
+int sbx_help_show_codes(struct sbx_cli *cli) {
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    if (!cli->out.json) {
+        sbx_help_codes(&text);
+        return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+    }
+    struct sbx_jsonw json;
+    sbx_report_open(&json, &text, cli);
+    sbx_jsonw_pair_bool(&json, "ok", true);
+    sbx_jsonw_key(&json, "codes");
+    sbx_jsonw_array(&json);
+    for (int i = 0; i < SBX_FINDING_CODE_COUNT; i++) {
+        const struct sbx_finding_row *row = sbx_finding_row((enum sbx_finding_code)i);
+        sbx_jsonw_object(&json);
+        sbx_jsonw_pair_text(&json, "code", sbx_name_text(sbx_finding_code_names, i));
+        sbx_jsonw_pair_text(&json, "level", sbx_name_text(sbx_level_names, (int)row->level));
+        sbx_jsonw_pair_text(&json, "meaning", row->meaning);
+        sbx_jsonw_end(&json);
+    }
+    sbx_jsonw_end(&json);
+    return sbx_report_close(&json, SBX_EXIT_OK);
 }

@@ -41,16 +41,31 @@ static void syntax(struct sbx_findings *findings, const char *shown, struct sbx_
         finding->hint = sbx_arena_copy(findings->arena, err->hint, strlen(err->hint));
 }
 
+/* The JSON reader says the place in its text only. */
+static struct sbx_place place_in(const char *text, const char *shown) {
+    struct sbx_str rest = sbx_str(text);
+    struct sbx_str line;
+    struct sbx_str column;
+    uint64_t numbers[2];
+    if (!sbx_str_starts(rest, shown) || text[strlen(shown)] != ':') return (struct sbx_place){0};
+    rest = sbx_str(text + strlen(shown) + 1);
+    if (!sbx_str_split(rest, ':', &line, &rest) || !sbx_str_split(rest, ':', &column, &rest) ||
+        !sbx_str_to_u64(line, &numbers[0]) || !sbx_str_to_u64(column, &numbers[1]) ||
+        numbers[0] > UINT32_MAX || numbers[1] > UINT32_MAX)
+        return (struct sbx_place){0};
+    return (struct sbx_place){(uint32_t)numbers[0], (uint32_t)numbers[1]};
+}
+
 static bool parse(struct sbx_arena *arena, const char *shown, struct sbx_str text,
                   struct sbx_findings *findings, struct sbx_value *out) {
     struct sbx_err err = {0};
     struct sbx_toml_fault fault = {0};
-    enum sbx_code code =
-        sbx_str_ends(sbx_str(shown), ".json")
-            ? sbx_json_read(arena, shown, text, out, &err)
-            : sbx_toml_read(arena, shown, text, NULL, out, &fault, &err);
+    bool is_json = sbx_str_ends(sbx_str(shown), ".json");
+    enum sbx_code code = is_json ? sbx_json_read(arena, shown, text, out, &err)
+                                 : sbx_toml_read(arena, shown, text, NULL, out, &fault, &err);
     if (code == SBX_OK) return true;
     if (code == SBX_E_NOMEM) findings->out_of_memory = true;
+    if (is_json) fault.place = place_in(err.text, shown);
     syntax(findings, shown, fault.place, &err);
     return false;
 }

@@ -23,7 +23,7 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
                          BIT(RUN)},
     [SBX_OPT_JSON] = {SBX_OPT_JSON, "json", 0, NULL,
                       "one JSON object instead of text; run: after the command, on standard error",
-                      REPORTERS},
+                      ALL_COMMANDS},
     [SBX_OPT_RESULT] = {SBX_OPT_RESULT, "result", 0, "FILE", "write the JSON outcome to FILE",
                         BIT(RUN)},
     [SBX_OPT_JSON_FD] = {SBX_OPT_JSON_FD, "json-fd", 0, "N",

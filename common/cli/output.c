@@ -1,6 +1,7 @@
 /* What sbx prints. */
 #include "common/cli/output.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
 #include "common/policy/plan.h"
@@ -25,8 +26,26 @@ void sbx_output_init(struct sbx_output *out, struct sbx_arena *arena, const char
     out->colour_stderr = wants_colour(arena, when, SBX_STDERR);
 }
 
+/* A pipe's reader that left has seen enough: `sbx help | head` is no failure to talk about. */
+static bool reader_left(const struct sbx_err *err) {
+    const int64_t broken_pipe = 109; /* ERROR_BROKEN_PIPE */
+    const int64_t no_data = 232;     /* ERROR_NO_DATA: the pipe is being closed */
+    if (err->os == SBX_OS_ERRNO) return err->raw == EPIPE;
+    return err->os == SBX_OS_WIN32 && (err->raw == broken_pipe || err->raw == no_data);
+}
+
 bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text) {
-    return sbx_os_write(stream, sbx_buf_text(text), text->len, NULL) == SBX_OK && !text->failed;
+    struct sbx_err err = {0};
+    enum sbx_code code = sbx_buf_check(text, &err);
+    if (code == SBX_OK) code = sbx_os_write(stream, sbx_buf_text(text), text->len, &err);
+    if (code == SBX_OK) return true;
+    if (stream == SBX_STDERR || reader_left(&err)) return false;
+    AUTO_BUF message;
+    sbx_buf_init(&message, 8192);
+    (void)sbx_err_context(&err, "the answer could not be written");
+    sbx_err_print(&err, false, &message);
+    (void)!sbx_os_write(SBX_STDERR, sbx_buf_text(&message), message.len, NULL);
+    return false;
 }
 
 void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const char *text) {
@@ -76,7 +95,7 @@ static void print_hint(const char *hint, struct sbx_buf *buf) {
         struct sbx_str line;
         more = sbx_str_split(rest, '\n', &line, &rest);
         sbx_buf_add_text(buf, is_first ? "  fix: " : "       ");
-        sbx_buf_add_str(buf, line);
+        sbx_buf_add_visible(buf, line, false);
         sbx_buf_add_char(buf, '\n');
         is_first = false;
     }

@@ -23,7 +23,7 @@ struct sbx_output {
 /* Reads --color, NO_COLOR, CLICOLOR_FORCE, TERM; `when` may be NULL. */
 void sbx_output_init(struct sbx_output *out, struct sbx_arena *arena, const char *when);
 
-/* False when the reader is gone; then there is nobody left to tell. */
+/* False when not all of it was written; that has been told on standard error, unless the reader left. */
 bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text);
 
 /* Appends text in a tone, plain when `colour` is off. */

@@ -58,10 +58,17 @@ static enum sbx_code store_key(struct parser *p, const struct sbx_flag_view *vie
     return SBX_OK;
 }
 
+static enum sbx_code missing_value(struct parser *p, const struct sbx_flag_view *view,
+                                   const char *typed) {
+    (void)sbx_err_set(p->err, SBX_E_USAGE, "%s needs a value", typed);
+    return sbx_err_hint(p->err, "write %s %s", typed, view->meta);
+}
+
 static enum sbx_code store_option(struct parser *p, const struct sbx_flag_view *view,
                                   const char *typed, const char *value) {
     enum sbx_option_id id = view->option->id;
     bool is_switch = view->meta == NULL;
+    if (!is_switch && value[0] == '\0') return missing_value(p, view, typed);
     if (p->args->given[id] && !is_switch) {
         (void)sbx_err_set(p->err, SBX_E_USAGE, "%s is given twice", typed);
         return sbx_err_hint(p->err, "give it once");
@@ -82,12 +89,6 @@ static enum sbx_code store(struct parser *p, const struct sbx_flag_view *view, c
                            const char *value) {
     return view->option != NULL ? store_option(p, view, typed, value)
                                 : store_key(p, view, typed, value);
-}
-
-static enum sbx_code missing_value(struct parser *p, const struct sbx_flag_view *view,
-                                   const char *typed) {
-    (void)sbx_err_set(p->err, SBX_E_USAGE, "%s needs a value", typed);
-    return sbx_err_hint(p->err, "write %s %s", typed, view->meta);
 }
 
 /* --flag, --flag VALUE, --flag=VALUE */
@@ -170,6 +171,15 @@ static enum sbx_code parse_word(struct parser *p, bool runs_something) {
     return word[1] == '-' ? parse_long(p, word) : parse_short(p, word);
 }
 
+/* As in a file: of two starting points neither is the one that counts. */
+static void check_presets(const struct sbx_manifest *flags, struct sbx_findings *findings) {
+    if (!sbx_manifest_has(flags, SBX_KEY_PROFILE) || !sbx_manifest_has(flags, SBX_KEY_MODE)) return;
+    struct sbx_finding *finding =
+        sbx_findings_add(findings, SBX_F_CONFLICT, &flags->at[SBX_KEY_MODE], "mode",
+                         (struct sbx_str){0}, "\"profile\" and \"mode\" exclude each other");
+    sbx_finding_hint(findings, finding, "keep one of them");
+}
+
 enum sbx_code sbx_cli_parse(struct sbx_arena *arena, enum sbx_command_id command, int argc,
                             const char *const *argv, struct sbx_findings *findings,
                             struct sbx_cli_args *out, struct sbx_err *err) {
@@ -190,6 +200,7 @@ enum sbx_code sbx_cli_parse(struct sbx_arena *arena, enum sbx_command_id command
         out->rest = p.operands;
         out->rest_count = p.operand_count - 1;
     }
+    check_presets(&out->flags, findings);
     if (findings->out_of_memory) return sbx_err_nomem(err);
     return SBX_OK;
 }

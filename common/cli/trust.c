@@ -7,13 +7,14 @@
 
 #include "common/base/banned.h"
 
+#define STORE_NAME "trust"
 #define STORE_MAX_BYTES (4u << 20)
 
 static enum sbx_code store_path(struct sbx_arena *arena, const struct sbx_context *context,
                                 struct sbx_path *out, struct sbx_err *err) {
     if (context->state_dir.len == 0)
         return sbx_err_set(err, SBX_E_NOT_FOUND, "the caller has no home directory for the trust store");
-    enum sbx_path_problem problem = sbx_path_join(arena, context->state_dir, sbx_str("trust"), out);
+    enum sbx_path_problem problem = sbx_path_join(arena, context->state_dir, sbx_str(STORE_NAME), out);
     if (problem != SBX_PATH_OK)
         return sbx_err_set(err, SBX_E_INVALID, "the path of the trust store %s",
                            sbx_path_problem_text(problem));
@@ -59,6 +60,20 @@ static enum sbx_code read_lines(struct sbx_arena *arena, struct sbx_str text,
     return SBX_OK;
 }
 
+/* sbx never makes a link there, so somebody else did; its target may be anybody's word. The directories above
+ * may be links: people move them. */
+static bool is_link(struct sbx_arena *arena, const struct sbx_context *context,
+                    struct sbx_path file) {
+    struct sbx_path real;
+    struct sbx_path real_dir;
+    struct sbx_path expected;
+    struct sbx_err ignored;
+    return sbx_os_real_path(arena, file.text, &real, &ignored) != SBX_OK ||
+           sbx_os_real_path(arena, context->state_dir.text, &real_dir, &ignored) != SBX_OK ||
+           sbx_path_join(arena, real_dir, sbx_str(STORE_NAME), &expected) != SBX_PATH_OK ||
+           !sbx_path_eq(real, expected);
+}
+
 enum sbx_code sbx_trust_load(struct sbx_arena *arena, const struct sbx_context *context,
                              struct sbx_trust_store *out, struct sbx_err *err) {
     *out = (struct sbx_trust_store){0};
@@ -74,9 +89,9 @@ enum sbx_code sbx_trust_load(struct sbx_arena *arena, const struct sbx_context *
         if (err != NULL) *err = fault;
         return code;
     }
-    if (!info.is_callers || info.others_may_write) {
+    if (!info.is_callers || info.others_may_write || is_link(arena, context, out->file)) {
         (void)sbx_err_set(err, SBX_E_UNTRUSTED,
-                          "the trust store \"%s\" is not yours, or others may change it",
+                          "the trust store \"%s\" is a link, not yours, or others may change it",
                           out->file.text);
         return sbx_err_hint(err, "remove it, or make it yours and private");
     }
@@ -128,7 +143,10 @@ enum sbx_code sbx_trust_change(struct sbx_arena *arena, const struct sbx_context
                                const char *path, const char *digest, bool *changed,
                                struct sbx_err *err) {
     struct sbx_path file;
+    struct sbx_trust_store store;
     enum sbx_code code = store_path(arena, context, &file, err);
+    /* A store that may not be believed is not made believable by writing it anew. */
+    if (code == SBX_OK) code = sbx_trust_load(arena, context, &store, err);
     if (code != SBX_OK) return code;
     struct change change = {path, digest, false};
     code = sbx_os_update_file(arena, file.text, STORE_MAX_BYTES, change_store, &change, err);

@@ -187,6 +187,13 @@ static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err) {
     return SBX_OK;
 }
 
+/* 30 s, but 60 s on Windows, also without a sandbox. */
+static uint64_t default_timeout_ns(const struct sbx_backend_row *row, enum sbx_platform platform) {
+    const struct sbx_backend_row *windows = sbx_backend_row(SBX_BACKEND_APPCONTAINER);
+    return !row->is_sandbox && platform == SBX_WINDOWS ? windows->default_timeout_ns
+                                                       : row->default_timeout_ns;
+}
+
 enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                             const struct sbx_facts *facts, enum sbx_backend_id backend,
                             const char *const *command, struct sbx_plan *out,
@@ -200,7 +207,7 @@ enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *po
                             .timeout_ns = policy->limits.timeout_ns,
                             .steps = row->steps};
     if (plan.timeout_ns == 0) {
-        plan.timeout_ns = row->default_timeout_ns;
+        plan.timeout_ns = default_timeout_ns(row, plan.platform);
         plan.timeout_is_default = true;
         uint64_t bound = policy->limits.timeout_max_ns;
         if (bound != 0 && bound < plan.timeout_ns) plan.timeout_ns = bound;

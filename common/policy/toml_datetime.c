@@ -45,8 +45,8 @@ static enum sbx_code read_date(struct sbx_toml_reader *reader, struct sbx_dateti
 {
     static const char form[] = "a date is YYYY-MM-DD";
     unsigned year = 0;
-    unsigned month = 0;
-    unsigned day = 0;
+    unsigned month = 1;
+    unsigned day = 1;
     enum sbx_code code = read_field(reader, "year", 4, 0, 9999, &year);
     code = code == SBX_OK ? read_mark(reader, '-', form) : code;
     code = code == SBX_OK ? read_field(reader, "month", 2, 1, 12, &month) : code;

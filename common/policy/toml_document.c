@@ -47,7 +47,7 @@ static enum sbx_code bad_key_end(struct sbx_toml_reader *reader, const struct sb
                                  const char *what)
 {
     bool bare = *key->at != '"' && *key->at != '\'';
-    bool touches = reader->at == key->text.ptr + key->text.len;
+    bool touches = reader->at[-1] != ' ' && reader->at[-1] != '\t';
     if (bare && touches && reader->at < reader->end && (unsigned char)*reader->at > ' ') {
         struct sbx_toml_shown shown = sbx_toml_show(key->text);
         return sbx_toml_fail(reader, reader->at,
@@ -94,7 +94,7 @@ static enum sbx_code read_header(struct sbx_toml_reader *reader)
         reader->at++;
     }
     sbx_toml_skip_space(reader);
-    struct sbx_toml_key key;
+    struct sbx_toml_key key = {.at = reader->at};
     enum sbx_code code =
         read_header_key(reader, is_element ? sbx_toml_open_element : sbx_toml_open_header, &key);
     if (code != SBX_OK) {
@@ -112,7 +112,7 @@ static enum sbx_code read_header(struct sbx_toml_reader *reader)
 
 enum sbx_code sbx_toml_read_pair(struct sbx_toml_reader *reader, struct sbx_toml_table *table)
 {
-    struct sbx_toml_key key;
+    struct sbx_toml_key key = {.at = reader->at};
     enum sbx_code code = read_key(reader, &key);
     while (code == SBX_OK && sbx_toml_peek(reader) == '.') {
         code = sbx_toml_open_dotted(reader, &table, &key);

@@ -15,7 +15,7 @@
 #define SHOWN_COLUMNS_BEFORE 40
 #define CUT_MARK "\xe2\x80\xa6" /* … */
 
-#define SHOWN_NAME_BYTES 256
+#define SHOWN_NAME_BYTES ((size_t)256)
 #define SHOWN_TEXT_CHARACTERS 24
 
 /* Columns that one character takes once it is made visible; *len is its length in bytes. */

@@ -76,7 +76,7 @@ static uint16_t highest_bit(unsigned bits)
 static struct sbx_toml_head *tree_find(uintptr_t *root, struct sbx_str key,
                                        struct sbx_toml_spot *spot)
 {
-    spot->root = root;
+    *spot = (struct sbx_toml_spot){.root = root};
     uintptr_t link = *root;
     if (link == 0) {
         return NULL;

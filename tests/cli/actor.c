@@ -123,7 +123,7 @@ static int verb_late(char **args)
     return touch(args[1]);
 }
 
-/* hang READY MS FILE: starts another process that makes FILE after MS, makes READY, and waits with it */
+/* hang READY MS FILE: starts another process that makes FILE after MS, makes READY, and outwaits it */
 static int verb_hang(char **args, char *self)
 {
 #ifdef _WIN32
@@ -141,6 +141,7 @@ static int verb_hang(char **args, char *self)
 #endif
     if (touch(args[0]) != 0) return 1;
     wait_ms(args[1]);
+    wait_ms("1000");
     return 0;
 }
 

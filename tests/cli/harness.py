@@ -33,7 +33,7 @@ KEPT = ("PATH", "LANG", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS
         "GCOV_PREFIX_STRIP", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES", "WINESERVER")
 KEPT_FOR_WINE = ("HOME", "XDG_RUNTIME_DIR")
 SHOWN_FAILURES = 20
-SHOWN_CHARACTERS = 3000
+SHOWN_CHARACTERS = 700
 SECONDS = 60
 
 _cases = []
@@ -65,6 +65,11 @@ def native(path):
 def toml(text):
     """A TOML string."""
     return json.dumps(str(text), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def in_removed(directory):
+    """A prefix that starts sbx in a directory which no longer exists then."""
+    return ("sh", "-c", 'cd "$0" && rmdir "$0" && exec "$@"', directory)
 
 
 class Done:

@@ -4,7 +4,7 @@ and give equal values, or both refuse. TAP on stdout.
 
 usage: differential.py TOML-DECODE...     (a command; more words for an emulator before the program)
 
-SBX_FUZZ_CASES   how many documents (5000)
+SBX_FUZZ_CASES   how many documents (20000)
 SBX_FUZZ_SEED    another sequence (1); the same seed always gives the same documents
 
 Where tomllib is known to differ, `excuse` says how; each excuse is counted and printed."""
@@ -96,7 +96,7 @@ def main():
     if tomllib is None:
         print(f"ok 1 - {name} # SKIP needs Python 3.11")
         return 77
-    total = int(os.environ.get("SBX_FUZZ_CASES", "5000"))
+    total = int(os.environ.get("SBX_FUZZ_CASES", "20000"))
     seed = os.environ.get("SBX_FUZZ_SEED", "1")
     documents = Documents(random.Random(f"sbx {seed}"))
     accepted = refused = differ = 0

@@ -48,7 +48,11 @@ class Documents:
 
     def next(self):
         pick = self.random.random()
-        if pick < 0.55:
+        if pick < 0.05:
+            document = self.large_document()
+        elif pick < 0.2:
+            document = self.rules_document()
+        elif pick < 0.55:
             document = self.document()
         elif pick < 0.95:
             document = self.mutated(self.document() if pick < 0.8 else self.random.choice(self.kept))
@@ -63,7 +67,7 @@ class Documents:
     # ---- grammar
 
     def rarely(self, good, bad):
-        return self.random.choice(bad if self.random.random() < 0.02 else good)
+        return self.random.choice(bad if self.random.random() < 0.08 else good)
 
     def space(self):
         return self.random.choice(["", "", " ", " ", "\t", "  "])
@@ -171,6 +175,38 @@ class Documents:
         if self.random.random() < 0.01:
             text = "\ufeff" + text
         return text.encode("utf-8")
+
+    def rules_document(self):
+        """Little but definitions over few names: what may be defined where."""
+        lines = []
+        for _ in range(self.random.choice([2, 3, 3, 4, 5])):
+            key = ".".join(self.random.choices("abc", k=self.random.choice([1, 1, 2, 2, 3])))
+            form = self.random.choice(
+                ["[{}]", "[{}]", "[[{}]]", "{} = 1", "{} = 1", "{} = {{}}", "{} = [{{}}]", "{} = {{b.c = 1}}",
+                 "{} = {{b.c = 1, b.a = 1}}"]
+            )
+            lines.append(form.format(key))
+        return "\n".join(lines).encode("utf-8")
+
+    def large_document(self):
+        """Tables with many members, which the reader indexes, and sections in any order."""
+        names = [f"k{n}" for n in range(60)] + [f"long-name-{n:04}" for n in range(0, 900, 30)]
+        self.random.shuffle(names)
+        lines = []
+        for name in names[: self.random.choice([8, 9, 10, 20, 80])]:
+            pick = self.random.random()
+            place = self.random.choice(["", "", "a.", "b.c."])
+            if pick < 0.15:
+                lines.append(f"[{place}{name}]")
+            elif pick < 0.25:
+                lines.append(f"[[{self.random.choice(['t', 'a.t', name])}]]")
+            elif pick < 0.3:
+                lines.append(f"{name}.x = 1")
+            else:
+                lines.append(f"{name} = {self.random.choice(['1', 'true', '[]', '{x = 1}'])}")
+        if self.random.random() < 0.3:
+            lines.insert(self.random.randint(0, len(lines)), self.random.choice(lines))
+        return "\n".join(lines).encode("utf-8")
 
     # ---- mutations
 

@@ -29,14 +29,12 @@ static enum sbx_platform home_of(enum sbx_backend_id id)
 static void tiers_of(enum sbx_backend_id id, const struct sbx_facts *facts,
                      struct sbx_tier_entry out[SBX_DIM_COUNT])
 {
-    const struct sbx_policy policy = {.preset = &sbx_preset_rows[SBX_PROFILE_STRICT],
-                                      .network = SBX_NET_DENY,
-                                      .syscalls = SBX_SYSCALLS_STRICT,
-                                      .limits = {.timeout_ns = 1,
-                                                 .memory_bytes = 1,
-                                                 .cpu_secs = 1,
-                                                 .processes = 1,
-                                                 .output_bytes = 1}};
+    const struct sbx_policy policy = {
+        .preset = &sbx_preset_rows[SBX_PROFILE_STRICT],
+        .network = SBX_NET_DENY,
+        .syscalls = SBX_SYSCALLS_STRICT,
+        .limits = {
+            .timeout_ns = 1, .memory_bytes = 1, .cpu_secs = 1, .processes = 1, .output_bytes = 1}};
     sbx_backend_tiers(id, &policy, facts, out);
 }
 
@@ -114,44 +112,70 @@ static void without_seccomp(struct sbx_facts *facts)
     facts->has_seccomp = false;
 }
 
-static void add_differences(struct sbx_buf *out, const char *missing, enum sbx_backend_id id,
-                            void (*take_away)(struct sbx_facts *))
+struct variant {
+    const char *missing;
+    void (*base)(struct sbx_facts *); /* what was taken away before; NULL: nothing */
+    void (*take_away)(struct sbx_facts *);
+};
+
+/* The entry without it; false when it is the same as with it. */
+static bool is_changed(const struct variant *variant, enum sbx_backend_id id, int dimension,
+                       struct sbx_tier_entry *out)
 {
     struct sbx_facts facts;
     struct sbx_tier_entry with[SBX_DIM_COUNT];
     struct sbx_tier_entry without[SBX_DIM_COUNT];
     sbx_facts_assume(SBX_LINUX, &facts);
+    if (variant->base != NULL) variant->base(&facts);
     tiers_of(id, &facts, with);
-    take_away(&facts);
+    variant->take_away(&facts);
     tiers_of(id, &facts, without);
-    for (int d = 0; d < SBX_DIM_COUNT; d++) {
-        if (with[d].tier == without[d].tier &&
-            sbx_text_eq(with[d].mechanism, without[d].mechanism))
-            continue;
-        sbx_buf_printf(out, "| %s | %s | %s: %s | ", missing, name_of(id),
-                       sbx_name_text(sbx_dimension_names, d), tier_text(&without[d]));
-        docgen_text(out, without[d].mechanism);
+    *out = without[dimension];
+    return with[dimension].tier != out->tier ||
+           !sbx_text_eq(with[dimension].mechanism, out->mechanism);
+}
+
+static bool is_same(const struct sbx_tier_entry *a, const struct sbx_tier_entry *b)
+{
+    return a->tier == b->tier && sbx_text_eq(a->mechanism, b->mechanism) &&
+           sbx_text_eq(a->reason, b->reason);
+}
+
+/* One row per way in which a dimension changes, with the backends it is so for. */
+static void add_changes(struct sbx_buf *out, const struct variant *variant, int dimension)
+{
+    const enum sbx_backend_id *order = sbx_backend_order(SBX_LINUX);
+    unsigned done = 0;
+    for (size_t i = 0; order[i] != SBX_BACKEND_COUNT; i++) {
+        struct sbx_tier_entry entry;
+        if ((done & (1U << i)) || !is_changed(variant, order[i], dimension, &entry)) continue;
+        sbx_buf_printf(out, "| %s |", variant->missing);
+        for (size_t k = i; order[k] != SBX_BACKEND_COUNT; k++) {
+            struct sbx_tier_entry other;
+            if (!is_changed(variant, order[k], dimension, &other) || !is_same(&entry, &other))
+                continue;
+            sbx_buf_printf(out, " %s", name_of(order[k]));
+            done |= 1U << k;
+        }
+        sbx_buf_printf(out, " | %s | %s | ", sbx_name_text(sbx_dimension_names, dimension),
+                       tier_text(&entry));
+        docgen_text(out, entry.mechanism);
         sbx_buf_add_text(out, " | ");
-        docgen_text(out, without[d].reason == NULL ? "" : without[d].reason);
+        docgen_text(out, entry.reason == NULL ? "" : entry.reason);
         sbx_buf_add_text(out, " |\n");
     }
 }
 
 void docgen_print_missing(struct sbx_buf *out)
 {
-    static const struct {
-        const char *missing;
-        void (*take_away)(struct sbx_facts *);
-    } variants[] = {{"a cgroup of its own", without_cgroup},
-                    {"the same, as root", without_cgroup_as_root},
-                    {"Landlock", without_landlock},
-                    {"seccomp filters", without_seccomp}};
-    DOCGEN_HEAD(out, "what the machine lacks", "backend", "then", "by", "why");
-    for (size_t v = 0; v < SBX_COUNT(variants); v++) {
-        const enum sbx_backend_id *order = sbx_backend_order(SBX_LINUX);
-        for (size_t i = 0; order[i] != SBX_BACKEND_COUNT; i++)
-            add_differences(out, variants[v].missing, order[i], variants[v].take_away);
-    }
+    static const struct variant variants[] = {
+        {"a cgroup of its own", NULL, without_cgroup},
+        {"the same, as root", without_cgroup, without_cgroup_as_root},
+        {"Landlock", NULL, without_landlock},
+        {"seccomp filters", NULL, without_seccomp}};
+    DOCGEN_HEAD(out, "what it lacks", "backends", "dimension", "then", "by", "why");
+    for (size_t v = 0; v < SBX_COUNT(variants); v++)
+        for (int d = 0; d < SBX_DIM_COUNT; d++) add_changes(out, &variants[v], d);
 }
 
 /* ---- what they are ---- */

@@ -20,8 +20,9 @@ const struct docgen_fact docgen_exits[] = {
     {DECIMAL(SBX_EXIT_CANNOT_EXECUTE), "`run`: the command was found but cannot be executed"},
     {DECIMAL(SBX_EXIT_NOT_FOUND), "`run`: the command was not found"},
     {"128+N", "`run`: signal N ended the command"},
-    {DECIMAL(SBX_EXIT_OK), "other commands: done; `why`: allowed; `verify`: no errors (warnings and "
-                           "notes may be there)"},
+    {DECIMAL(SBX_EXIT_OK),
+     "other commands: done; `why`: allowed; `verify`: no errors (warnings and "
+     "notes may be there)"},
     {DECIMAL(SBX_EXIT_NEGATIVE), "other commands: a negative answer: `verify` found errors, `why` "
                                  "says denied, `doctor` has a row that fails, or it failed"},
     {DECIMAL(SBX_EXIT_USAGE), "other commands: a wrong command line; `why`: also a manifest that "
@@ -29,42 +30,53 @@ const struct docgen_fact docgen_exits[] = {
     {NULL, NULL}};
 
 const struct docgen_fact docgen_environment[] = {
-    {"SBX_SANDBOX", "name of the backend to use: one of the backends, `docker`, `external` or `none`. "
-                    "An unknown name is refused. Unset or empty: the strongest that fits"},
-    {"SBX_ALLOW_NO_SANDBOX", "`1` or `true` (in any case) is one of the two keys for running without a "
-                             "sandbox; any other value is ignored"},
+    {"SBX_SANDBOX",
+     "name of the backend to use: one of the backends, `docker`, `external` or `none`. "
+     "An unknown name is refused. Unset or empty: the strongest that fits"},
+    {"SBX_ALLOW_NO_SANDBOX",
+     "`1` or `true` (in any case) is one of the two keys for running without a "
+     "sandbox; any other value is ignored"},
     {"NO_COLOR", "any value but the empty one: no colours"},
-    {"CLICOLOR_FORCE", "any value but the empty one and `0`: colours also where there is no terminal. "
-                       "`NO_COLOR` is stronger, `--color` strongest"},
+    {"CLICOLOR_FORCE",
+     "any value but the empty one and `0`: colours also where there is no terminal. "
+     "`NO_COLOR` is stronger, `--color` strongest"},
     {"TERM", "`dumb`, empty or unset: no colours"},
-    {"PATH", "where `run` looks for the command; the command itself gets it only when it is passed"},
-    {"HOME", "the place `:home`, and where the search for sbx.toml ends. Not used when it is not an "
-             "absolute path: then the account's. Windows: the profile's directory"},
+    {"PATH",
+     "where `run` looks for the command; the command itself gets it only when it is passed"},
+    {"HOME",
+     "the place `:home`, and where the search for sbx.toml ends. Not used when it is not an "
+     "absolute path: then the account's. Windows: the profile's directory"},
     {"TMPDIR", "the place `:tmp`; `/tmp` without it. Windows: the system's answer (TMP, TEMP)"},
     {"XDG_STATE_HOME", "Linux: the directory above the trust store's; `~/.local/state` without it"},
     {"XDG_CONFIG_HOME", "Linux: the directory above sbx's own settings; `~/.config` without it"},
-    {"XDG_RUNTIME_DIR", "Linux: where profile `desktop` looks for the display, bus and audio sockets"},
+    {"XDG_RUNTIME_DIR",
+     "Linux: where profile `desktop` looks for the display, bus and audio sockets"},
     {NULL, NULL}};
 
 const struct docgen_fact docgen_files[] = {
-    {"sbx.toml", "the manifest. Looked for in the working directory and its parents, up to the first "
-                 "directory with a `.git`, the home directory, or the root"},
-    {"/etc/sbx/policy.toml", "the administrator's policy. Windows: `%ProgramData%\\sbx\\policy.toml`. "
-                             "It must belong to root (Windows: an administrators' account) and be "
-                             "writable by no one else; otherwise nothing runs"},
-    {"~/.local/state/sbx/trust", "the trust store: one line per accepted manifest, its SHA-256 and its "
-                                 "path. macOS: `~/Library/Application Support/sbx/trust`. Windows: "
-                                 "`%LOCALAPPDATA%\\sbx\\trust`. It must be the caller's and writable "
-                                 "by no one else"},
-    {"~/.config/sbx", "reserved for settings of this user; nothing is read from it yet. Like the trust "
-                      "store's directory it is never writable in a box"},
+    {"sbx.toml",
+     "the manifest. Looked for in the working directory and its parents, up to the first "
+     "directory with a `.git`, the home directory, or the root"},
+    {"/etc/sbx/policy.toml",
+     "the administrator's policy. Windows: `%ProgramData%\\sbx\\policy.toml`. "
+     "It must belong to root (Windows: an administrators' account) and be "
+     "writable by no one else; otherwise nothing runs"},
+    {"~/.local/state/sbx/trust",
+     "the trust store: one line per accepted manifest, its SHA-256 and its "
+     "path. macOS: `~/Library/Application Support/sbx/trust`. Windows: "
+     "`%LOCALAPPDATA%\\sbx\\trust`. It must be the caller's and writable "
+     "by no one else"},
+    {"~/.config/sbx",
+     "reserved for settings of this user; nothing is read from it yet. Like the trust "
+     "store's directory it is never writable in a box"},
     {NULL, NULL}};
 
 const struct docgen_fact docgen_places[] = {
     {":root", "the root of the disk. Alone, without anything below it; read-only; not on Windows"},
     {":cwd", "the caller's working directory"},
-    {":project", "the directory of the manifest; the working directory when there is none, and for a "
-                 "manifest from standard input"},
+    {":project",
+     "the directory of the manifest; the working directory when there is none, and for a "
+     "manifest from standard input"},
     {":home", "the caller's home directory"},
     {":tmp", "the host's temporary directory, not the box's private one"},
     {NULL, NULL}};

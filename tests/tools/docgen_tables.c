@@ -99,7 +99,8 @@ static void print_commands(struct sbx_buf *out)
         const struct sbx_command_row *row = &sbx_command_rows[i];
         AUTO_BUF usage;
         sbx_buf_init(&usage, 1024);
-        sbx_buf_printf(&usage, "sbx %s%s%s", row->name, row->usage[0] == '\0' ? "" : " ", row->usage);
+        sbx_buf_printf(&usage, "sbx %s%s%s", row->name, row->usage[0] == '\0' ? "" : " ",
+                       row->usage);
         sbx_buf_add_text(out, "| ");
         docgen_code(out, sbx_buf_text(&usage));
         sbx_buf_add_text(out, " | ");
@@ -187,7 +188,8 @@ static void print_presets(struct sbx_buf *out)
                        sbx_name_text(sbx_syscalls_names, (int)row->syscalls));
         if (row->processes != 0) sbx_buf_printf(out, "%u", (unsigned)row->processes);
         sbx_buf_add_text(out, " | ");
-        if (row->windows_processes != 0) sbx_buf_printf(out, "%u", (unsigned)row->windows_processes);
+        if (row->windows_processes != 0)
+            sbx_buf_printf(out, "%u", (unsigned)row->windows_processes);
         sbx_buf_add_text(out, " | ");
         docgen_text(out, row->help);
         for (size_t k = 0; row->env_pass[k] != NULL; k++)
@@ -209,7 +211,8 @@ static void add_rules(struct sbx_buf *out, const struct sbx_preset_row *row, int
     bool is_first = true;
     for (size_t g = 0; row->rules[g] != NULL; g++) {
         for (const struct sbx_preset_rule *rule = row->rules[g]; rule->path != NULL; rule++) {
-            if (!(rule->platforms & (1U << platform)) || !sbx_text_eq(rule_word(rule), word)) continue;
+            if (!(rule->platforms & (1U << platform)) || !sbx_text_eq(rule_word(rule), word))
+                continue;
             sbx_buf_add_text(out, is_first ? "" : " ");
             docgen_code(out, rule->path);
             is_first = false;
@@ -318,28 +321,27 @@ static void print_groups(struct sbx_buf *out)
     }
 }
 
-const struct docgen_part docgen_tables[] = {
-    {"keys", print_keys},
-    {"key-examples", print_key_examples},
-    {"aliases", print_aliases},
-    {"commands", print_commands},
-    {"options", print_options},
-    {"findings", print_findings},
-    {"ceiling", print_ceiling},
-    {"selection", print_selection},
-    {"presets", print_presets},
-    {"preset-files", print_preset_files},
-    {"protected", print_protected},
-    {"git-commit", print_git_commit},
-    {"tiers", docgen_print_tiers},
-    {"mechanisms", docgen_print_mechanisms},
-    {"missing", docgen_print_missing},
-    {"backends", docgen_print_backends},
-    {"shapes", docgen_print_shapes},
-    {"exits", print_exits},
-    {"environment", print_environment},
-    {"files", print_files},
-    {"places", print_places},
-    {"hosts", print_host_forms},
-    {"groups", print_groups},
-    {NULL, NULL}};
+const struct docgen_part docgen_tables[] = {{"keys", print_keys},
+                                            {"key-examples", print_key_examples},
+                                            {"aliases", print_aliases},
+                                            {"commands", print_commands},
+                                            {"options", print_options},
+                                            {"findings", print_findings},
+                                            {"ceiling", print_ceiling},
+                                            {"selection", print_selection},
+                                            {"presets", print_presets},
+                                            {"preset-files", print_preset_files},
+                                            {"protected", print_protected},
+                                            {"git-commit", print_git_commit},
+                                            {"tiers", docgen_print_tiers},
+                                            {"mechanisms", docgen_print_mechanisms},
+                                            {"missing", docgen_print_missing},
+                                            {"backends", docgen_print_backends},
+                                            {"shapes", docgen_print_shapes},
+                                            {"exits", print_exits},
+                                            {"environment", print_environment},
+                                            {"files", print_files},
+                                            {"places", print_places},
+                                            {"hosts", print_host_forms},
+                                            {"groups", print_groups},
+                                            {NULL, NULL}};

@@ -34,11 +34,6 @@ struct output {
     bool failed;
 };
 
-static void release_output(struct output *out)
-{
-    free(out->data);
-}
-
 static void flush(struct output *out)
 {
     if (out->len > 0 && fwrite(out->data, 1, out->len, out->stream) != out->len) {
@@ -277,17 +272,17 @@ static bool read_all(FILE *in, struct sbx_buf *buf)
     return ferror(in) == 0 && !buf->failed;
 }
 
-static int run_single(const struct sbx_buf *in)
+static int run_single(const struct sbx_buf *in, struct output *out)
 {
-    SBX_CLEANUP(release_output) struct output out = {.stream = stdout};
     struct sbx_err err = {0};
-    if (decode(sbx_buf_str(in), &out, &err) != SBX_OK) {
+    out->stream = stdout;
+    if (decode(sbx_buf_str(in), out, &err) != SBX_OK) {
         fprintf(stderr, "%s\n%s\n", err.text, err.hint);
         return 1;
     }
-    put_char(&out, '\n');
-    flush(&out);
-    return out.failed || fflush(stdout) != 0 ? 2 : 0;
+    put_char(out, '\n');
+    flush(out);
+    return out->failed || fflush(stdout) != 0 ? 2 : 0;
 }
 
 static void write_answer(enum sbx_code code, const struct output *out)
@@ -318,9 +313,8 @@ static bool next_document(const struct sbx_buf *in, size_t *at, struct sbx_str *
     return true;
 }
 
-static int run_batch(const struct sbx_buf *in)
+static int run_batch(const struct sbx_buf *in, struct output *out)
 {
-    SBX_CLEANUP(release_output) struct output out = {.stream = NULL};
     for (size_t at = 0; at < in->len;) {
         struct sbx_str text;
         if (!next_document(in, &at, &text)) {
@@ -333,17 +327,17 @@ static int run_batch(const struct sbx_buf *in)
         }
         memcpy(copy, text.ptr, text.len);
         struct sbx_err err = {0};
-        out.len = 0;
-        enum sbx_code code = decode((struct sbx_str){copy, text.len}, &out, &err);
+        out->len = 0;
+        enum sbx_code code = decode((struct sbx_str){copy, text.len}, out, &err);
         free(copy);
         if (code != SBX_OK) {
-            put_text(&out, err.text);
-            put_char(&out, '\n');
-            put_text(&out, err.hint);
+            put_text(out, err.text);
+            put_char(out, '\n');
+            put_text(out, err.hint);
         }
-        write_answer(code, &out);
+        write_answer(code, out);
     }
-    return out.failed || fflush(stdout) != 0 || ferror(stdout) != 0 ? 2 : 0;
+    return out->failed || fflush(stdout) != 0 || ferror(stdout) != 0 ? 2 : 0;
 }
 
 int main(int argc, char **argv)
@@ -364,5 +358,8 @@ int main(int argc, char **argv)
         fputs("toml-decode: cannot read the input\n", stderr);
         return 2;
     }
-    return batch ? run_batch(&in) : run_single(&in);
+    struct output out = {.stream = NULL};
+    const int status = batch ? run_batch(&in, &out) : run_single(&in, &out);
+    free(out.data);
+    return status;
 }

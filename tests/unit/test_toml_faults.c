@@ -20,6 +20,11 @@ struct refusal {
     struct sbx_err err;
 };
 
+static void free_copy(char **copy)
+{
+    free(*copy);
+}
+
 /* Reads a copy that is exactly as large, so that a sanitizer sees one byte too far; checks what holds
  * for every outcome. */
 static struct refusal read_copy(const char *text, size_t len, size_t arena_bytes)
@@ -28,8 +33,9 @@ static struct refusal read_copy(const char *text, size_t len, size_t arena_bytes
     AUTO_ARENA arena;
     sbx_arena_init(&arena, arena_bytes);
     struct sbx_value value = {.type = SBX_VALUE_NULL, .integer = 77};
-    char *copy = malloc(len > 0 ? len : 1);
-    if (!CHECK(copy != NULL)) {
+    SBX_CLEANUP(free_copy) char *copy = malloc(len > 0 ? len : 1);
+    if (copy == NULL) {
+        CHECK(copy != NULL);
         return got;
     }
     memcpy(copy, text, len);
@@ -48,7 +54,6 @@ static struct refusal read_copy(const char *text, size_t len, size_t arena_bytes
             printf("# %s\n# %s\n", err->text, err->hint);
         }
     }
-    free(copy);
     return got;
 }
 

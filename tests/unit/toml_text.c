@@ -2,7 +2,6 @@
 #include "tests/unit/toml_text.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,7 +36,7 @@ static void add_float(struct sbx_buf *buf, double number)
 {
     char text[40];
     (void)snprintf(text, sizeof text, "%.17g", number);
-    if (isnan(number)) {
+    if (number != number) {
         sbx_buf_add_text(buf, "nan");
     } else {
         sbx_buf_add_text(buf, text);
@@ -122,9 +121,16 @@ void toml_text(struct sbx_buf *buf, const struct sbx_value *value)
     }
 }
 
+static uint64_t bits_of(double number)
+{
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return bits;
+}
+
 static bool same_float(double a, double b)
 {
-    return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
+    return bits_of(a) == bits_of(b) || (a != a && b != b);
 }
 
 static bool same_datetime(const struct sbx_datetime *a, const struct sbx_datetime *b)
