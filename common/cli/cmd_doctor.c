@@ -131,7 +131,7 @@ static void selection_row(struct doctor *d) {
     if (selection->backend == SBX_BACKEND_FAIL_CLOSED)
         add(d, "decision", "run", ROW_FAIL,
             sbx_arena_printf(arena, "sbx run would refuse: %s", selection->why),
-            sbx_backend_row(sbx_backend_order(d->facts.platform)[0])->remedy);
+            sbx_selection_remedy(selection, d->facts.platform));
     else if (selection->backend == SBX_BACKEND_NONE)
         add(d, "decision", "run", ROW_FAIL, "sbx run would run WITHOUT a sandbox",
             "unset SBX_SANDBOX and SBX_ALLOW_NO_SANDBOX");

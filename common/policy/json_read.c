@@ -1,4 +1,5 @@
-/* JSON into the value tree, through jansson. Size and depth are checked before jansson sees a byte. */
+/* JSON into the value tree, through jansson. Size and depth are checked before jansson sees a byte.
+ */
 #include "common/policy/json_read.h"
 
 #include <jansson.h>
@@ -29,14 +30,30 @@ static enum sbx_code fail(struct sbx_err *err, enum sbx_code code, const char *n
                        (unsigned)place.column, sbx_buf_text(&shown_message));
 }
 
-/* Finds the bracket that nests too deep. Brackets in strings do not count. In a text that is no JSON
- * it may find one too many; such a text is refused either way. */
-static bool is_too_deep(struct sbx_str text, struct sbx_place *place)
+/* What is known before jansson runs. */
+struct survey {
+    struct sbx_place place; /* of the bracket that nests too deep, when there is one */
+    bool too_deep;
+    size_t heap_bytes; /* what jansson will take at most, as measured with 2.14 on 64 bits */
+};
+
+enum {
+    OBJECT_BYTES = 256,
+    ARRAY_BYTES = 160,
+    MEMBER_BYTES = 112,
+    ITEM_BYTES = 64,
+    TEXT_FACTOR = 2
+};
+
+/* Brackets and commas in strings do not count. In a text that is no JSON the result may be too
+ * high; such a text is refused either way. */
+static struct survey look_over(struct sbx_str text)
 {
-    *place = (struct sbx_place){.line = 1};
+    struct survey survey = {.place.line = 1, .heap_bytes = text.len * TEXT_FACTOR};
+    struct sbx_place *place = &survey.place;
     unsigned depth = 0;
     bool in_string = false;
-    for (size_t i = 0; i < text.len; i++) {
+    for (size_t i = 0; i < text.len && !survey.too_deep; i++) {
         const char c = text.ptr[i];
         place->column += ((unsigned char)c & 0xc0) != 0x80 ? 1 : 0;
         if (c == '\n') {
@@ -50,15 +67,16 @@ static bool is_too_deep(struct sbx_str text, struct sbx_place *place)
                 place->column++;
             }
         } else if (c == '[' || c == '{') {
+            survey.heap_bytes += c == '[' ? ARRAY_BYTES : OBJECT_BYTES;
             depth++;
-            if (depth > SBX_JSON_MAX_DEPTH) {
-                return true;
-            }
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            depth--;
+            survey.too_deep = depth > SBX_JSON_MAX_DEPTH;
+        } else if (c == ']' || c == '}') {
+            depth -= depth > 0 ? 1 : 0;
+        } else if (c == ',' || c == ':') {
+            survey.heap_bytes += c == ',' ? ITEM_BYTES : MEMBER_BYTES;
         }
     }
-    return false;
+    return survey;
 }
 
 static enum sbx_code convert(struct sbx_arena *arena, const json_t *json, struct sbx_value *out,
@@ -124,7 +142,7 @@ static enum sbx_code convert_object(struct sbx_arena *arena, json_t *json, struc
     return code;
 }
 
-/* As deep as is_too_deep has allowed. */
+/* As deep as look_over has allowed. */
 static enum sbx_code convert(struct sbx_arena *arena, const json_t *json, struct sbx_value *out,
                              struct sbx_err *err)
 {
@@ -159,6 +177,31 @@ static enum sbx_code convert(struct sbx_arena *arena, const json_t *json, struct
     return sbx_err_set(err, SBX_E_INTERNAL, "jansson gave a value of an unknown type");
 }
 
+static enum sbx_code check_limits(const struct sbx_arena *arena, const char *name,
+                                  struct sbx_str text, struct sbx_err *err)
+{
+    const struct sbx_place start = {1, 1};
+    char message[96];
+    if (text.len > SBX_JSON_MAX_BYTES) {
+        (void)snprintf(message, sizeof message,
+                       "the file has %zu bytes, more than the maximum of %u", text.len,
+                       (unsigned)SBX_JSON_MAX_BYTES);
+        return fail(err, SBX_E_LIMIT, name, start, message);
+    }
+    const struct survey survey = look_over(text);
+    if (survey.too_deep) {
+        (void)snprintf(message, sizeof message,
+                       "nested deeper than %d levels, which is the maximum", SBX_JSON_MAX_DEPTH);
+        return fail(err, SBX_E_LIMIT, name, survey.place, message);
+    }
+    if (survey.heap_bytes > arena->max_bytes - arena->used_bytes) {
+        (void)snprintf(message, sizeof message,
+                       "reading the file needs more than %zu bytes of memory", arena->max_bytes);
+        return fail(err, SBX_E_NOMEM, name, start, message);
+    }
+    return SBX_OK;
+}
+
 static enum sbx_code parse(const char *name, struct sbx_str text, json_t **out, struct sbx_err *err)
 {
     /* A byte-order mark is no JSON, but editors on Windows write it. */
@@ -182,22 +225,12 @@ static enum sbx_code parse(const char *name, struct sbx_str text, json_t **out, 
 enum sbx_code sbx_json_read(struct sbx_arena *arena, const char *name, struct sbx_str text,
                             struct sbx_value *out, struct sbx_err *err)
 {
-    struct sbx_place place = {1, 1};
-    if (text.len > SBX_JSON_MAX_BYTES) {
-        char message[96];
-        (void)snprintf(message, sizeof message,
-                       "the file has %zu bytes, more than the maximum of %u", text.len,
-                       (unsigned)SBX_JSON_MAX_BYTES);
-        return fail(err, SBX_E_LIMIT, name, place, message);
-    }
-    if (is_too_deep(text, &place)) {
-        char message[64];
-        (void)snprintf(message, sizeof message,
-                       "nested deeper than %d levels, which is the maximum", SBX_JSON_MAX_DEPTH);
-        return fail(err, SBX_E_LIMIT, name, place, message);
+    enum sbx_code code = check_limits(arena, name, text, err);
+    if (code != SBX_OK) {
+        return code;
     }
     SBX_CLEANUP(release_json) json_t *json = NULL;
-    enum sbx_code code = parse(name, text, &json, err);
+    code = parse(name, text, &json, err);
     if (code != SBX_OK) {
         return code;
     }

@@ -30,6 +30,7 @@ extern const struct sbx_name sbx_verdict_names[];
 struct sbx_tried {
     enum sbx_backend_id backend;
     enum sbx_verdict verdict;
+    bool is_built; /* false: no change of this machine would help */
     const char *reason; /* NULL when there is nothing to add */
     const char *remedy;
 };
@@ -39,6 +40,8 @@ struct sbx_selection {
     enum sbx_backend_id backend;
     const char *row;  /* the row of the table that matched, as printed by explain and doctor */
     const char *why;  /* of a refusal: one sentence */
+    const char *remedy; /* of a refusal: what to do about just this; NULL: what the platform needs */
+    bool may_opt_in;    /* the two keys would be accepted for this policy */
     bool warns;       /* `none` was chosen */
     struct sbx_tried tried[SBX_BACKEND_COUNT];
     size_t tried_count;
@@ -52,6 +55,9 @@ void sbx_select(struct sbx_arena *arena, const struct sbx_select_input *input,
 
 /* The table itself, for docs and doctor: condition and backend; false past the end. */
 bool sbx_select_row_at(size_t index, const char **condition, const char **backend);
+
+/* What to do about a refusal, in one sentence. */
+const char *sbx_selection_remedy(const struct sbx_selection *selection, enum sbx_platform platform);
 
 /* The refusal of fail-closed: what was tried, why each failed, what to do. */
 void sbx_selection_refusal(const struct sbx_selection *selection, enum sbx_platform platform,

@@ -67,8 +67,8 @@ enum sbx_code sbx_toml_check_new(struct sbx_toml_reader *reader, const struct sb
 
 /* ---- opening tables ------------------------------------------------------------------------- */
 
-/* A new table (or array of tables) below `parent`, not yet a member of it; NULL after a fault, whose
- * code is in *code. */
+/* A new table (or array of tables) below `parent`, not yet a member of it; NULL after a fault,
+ * whose code is in *code. */
 static struct sbx_toml_table *new_table(struct sbx_toml_reader *reader,
                                         const struct sbx_toml_table *parent,
                                         const struct sbx_toml_key *key, enum sbx_toml_kind kind,
@@ -115,8 +115,8 @@ enum sbx_code sbx_toml_open_dotted(struct sbx_toml_reader *reader, struct sbx_to
     if (head->kind != SBX_TOML_DOTTED && head->kind != SBX_TOML_IMPLICIT) {
         return refuse(reader, key, head, "add the key below that header");
     }
-    /* A dotted table can only be reached from the section that made it: a way from another one leads
-     * through a table with a header. So there is no need to remember the section. */
+    /* A dotted table can only be reached from the section that made it: a way from another one
+     * leads through a table with a header. So there is no need to remember the section. */
     *table = sbx_toml_as_table(head);
     if (head->kind == SBX_TOML_IMPLICIT) {
         head->kind = SBX_TOML_DOTTED;

@@ -1,4 +1,5 @@
-/* TOML reader: correctly rounded decimal floats, independent of the locale, linear in their length. */
+/* TOML reader: correctly rounded decimal floats, independent of the locale, linear in their length.
+ */
 #include <float.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,8 @@ static struct decimal read_decimal(const char *at, const char *end)
     return decimal;
 }
 
-/* A mantissa below 2^53 and a power of ten up to 10^22 are exact doubles, and one operation on exact
- * doubles rounds correctly, unless it is done in a wider format. */
+/* A mantissa below 2^53 and a power of ten up to 10^22 are exact doubles, and one operation on
+ * exact doubles rounds correctly, unless it is done in a wider format. */
 static bool is_exact(const struct decimal *decimal)
 {
     return FLT_EVAL_METHOD == 0 && decimal->count <= EXACT_DIGITS &&

@@ -5,11 +5,11 @@
  * the tree, in which a search takes at most as many steps as the key has bits, whatever the other
  * keys are. The work for a whole file is linear in its size.
  *
- * Where there are many keys they are mostly counted up, "key-0017" after "key-0016". The hash leaves
- * out the last two bytes, so that such neighbours share a tree, which is still in the cache.
+ * Where there are many keys they are mostly counted up, "key-0017" after "key-0016". The hash
+ * leaves out the last two bytes, so that such neighbours share a tree, which is still in the cache.
  *
- * A tree reads a key as a row of 9-bit symbols: 0x100 plus the byte, then 0 without end. So no key is
- * a prefix of another and every byte, NUL too, may be part of one. */
+ * A tree reads a key as a row of 9-bit symbols: 0x100 plus the byte, then 0 without end. So no key
+ * is a prefix of another and every byte, NUL too, may be part of one. */
 #include <string.h>
 
 #include "common/policy/toml_internal.h"
@@ -179,8 +179,8 @@ struct sbx_toml_head *sbx_toml_index_find(const struct sbx_toml_table *table, st
     return tree_find(bucket_of(table->index, key), key, spot);
 }
 
-/* Making an index anew goes over the whole list. So it grows by much, and at once to what a long list
- * may need: nobody can choose keys with which that happens again and again. */
+/* Making an index anew goes over the whole list. So it grows by much, and at once to what a long
+ * list may need: nobody can choose keys with which that happens again and again. */
 static uint32_t next_bucket_count(const struct sbx_toml_table *table)
 {
     uint32_t count = table->index == NULL ? FIRST_BUCKETS : table->index->bucket_count * GROWTH;

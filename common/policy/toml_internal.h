@@ -211,8 +211,8 @@ static inline struct sbx_toml_entry *sbx_toml_as_entry(struct sbx_toml_head *hea
     return (struct sbx_toml_entry *)(void *)head;
 }
 
-/* The member, or NULL and the spot where it belongs (valid until something is added to `table`). What
- * it returns may be reader->found: a value, valid until the next search. */
+/* The member, or NULL and the spot where it belongs (valid until something is added to `table`).
+ * What it returns may be reader->found: a value, valid until the next search. */
 struct sbx_toml_head *sbx_toml_find(struct sbx_toml_reader *reader,
                                     const struct sbx_toml_table *table, struct sbx_str key,
                                     struct sbx_toml_spot *spot);

@@ -5,7 +5,8 @@
 
 #include "common/base/banned.h"
 
-/* A list is searched one by one up to here, through its index from here on. A run is never longer. */
+/* A list is searched one by one up to here, through its index from here on. A run is never longer.
+ */
 #define INDEX_FROM 9
 
 #define SLAB_ENTRIES 32

@@ -1,5 +1,5 @@
-/* TOML reader: values by their first byte, words, and inline tables. Recursion is bounded by the maximum
- * depth. */
+/* TOML reader: values by their first byte, words, and inline tables. Recursion is bounded by the
+ * maximum depth. */
 #include <math.h>
 #include <string.h>
 

@@ -28,7 +28,8 @@ enum sbx_datetime_kind {
     SBX_DATETIME_TIME,
 };
 
-/* Fields that the kind does not have are 0. Ordered so that it takes 16 bytes: no value is larger. */
+/* Fields that the kind does not have are 0. Ordered so that it takes 16 bytes: no value is larger.
+ */
 struct sbx_datetime {
     uint32_t nanosecond; /* further digits of the text are dropped, not rounded */
     uint16_t year;
@@ -73,8 +74,8 @@ struct sbx_member {
     struct sbx_value value;
 };
 
-/* The member's value, or NULL (also when `table` is NULL or no table). Linear: tables of a manifest are
- * small once it is accepted. */
+/* The member's value, or NULL (also when `table` is NULL or no table). Linear: tables of a manifest
+ * are small once it is accepted. */
 const struct sbx_value *sbx_value_get(const struct sbx_value *table, const char *key);
 
 /* "a string", "an integer", "a table" …, for messages. */

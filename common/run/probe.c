@@ -29,8 +29,7 @@ void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum 
                    const struct sbx_backend *backend, struct sbx_probe *out) {
     if (backend == NULL) {
         *out = (struct sbx_probe){.state = SBX_PROBE_NOT_BUILT,
-                                  .reason = "this build of sbx does not contain it",
-                                  .remedy = "use a build of sbx that contains it"};
+                                  .reason = "this build of sbx does not contain it"};
         return;
     }
     struct sbx_probe_slot *slot = &cache->slots[id];

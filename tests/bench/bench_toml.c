@@ -1,5 +1,5 @@
-/* Throughput of the TOML reader on texts of different shapes, each in growing sizes: MB/s that stay the
- * same from row to row show that the time is linear. Not part of ctest.
+/* Throughput of the TOML reader on texts of different shapes, each in growing sizes: MB/s that stay
+ * the same from row to row show that the time is linear. Not part of ctest.
  *
  *     bench_toml [SHAPE [BYTES]] */
 #include <inttypes.h>

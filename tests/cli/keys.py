@@ -12,7 +12,6 @@ REFUSALS = {
     "seatbelt" if PLATFORM != "macos" else "appcontainer": "names a backend of another platform",
     "none": "also needs SBX_ALLOW_NO_SANDBOX=1",
 }
-REMEDY = {"linux": "bubblewrap", "macos": "sandbox-exec", "windows": "Windows 10"}[PLATFORM]
 
 
 def warned(done):
@@ -75,13 +74,13 @@ def _(t):
     t.true(not attempt(t, "-e", "SBX_SANDBOX=none", "-e", "SBX_ALLOW_NO_SANDBOX=1", **t.refused))
 
 
-@promise("the refusal says what, why, and the exact remedy for this platform")
+@promise("the refusal says what, why, and the exact remedy")
 def _(t):
     for name, why in REFUSALS.items():
         done = t.run("run", "--", t.actor, "exit", 0, env={"SBX_SANDBOX": name})
         t.equal((done.status, done.out), (125, ""), done)
         for part in ("sbx: error[backend-missing]: sandbox UNAVAILABLE and unsandboxed execution is not "
-                     "permitted\n", "\n  why: ", why, "\n  fix: ", REMEDY,
+                     "permitted\n", "\n  why: ", why, "\n  fix: unset SBX_SANDBOX",
                      "to accept NO isolation set both SBX_SANDBOX=none and SBX_ALLOW_NO_SANDBOX=1\n",
                      "\n  more: sbx doctor\n"):
             t.has(done.err, part, done)

@@ -1,6 +1,6 @@
-/* Fuzz: any bytes as TOML. What is refused says where and leaves the value alone. What is accepted has
- * valid text, places inside the file, no key twice, and reads back from its own text as the same
- * tree. The same with less memory is refused or the same. */
+/* Fuzz: any bytes as TOML. What is refused says where and leaves the value alone. What is accepted
+ * has valid text, places inside the file, no key twice, and reads back from its own text as the
+ * same tree. The same with less memory is refused or the same. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -178,6 +178,28 @@ static void size_is_limited(void)
     free(text);
 }
 
+/* jansson takes its memory from malloc: the arena's maximum has to bound that too. */
+static void memory_is_bounded_before_it_is_taken(void)
+{
+    static const char *const pieces[] = {"[],", "{},", "1,", "{\"a\":1},", "\"\","};
+    for (size_t i = 0; i < SBX_COUNT(pieces); i++) {
+        AUTO_ARENA arena;
+        AUTO_BUF buf;
+        sbx_arena_init(&arena, (size_t)8 << 20);
+        sbx_buf_init(&buf, ARENA_BYTES);
+        sbx_buf_add_char(&buf, '[');
+        while (buf.len < 1000000) {
+            sbx_buf_add_text(&buf, pieces[i]);
+        }
+        sbx_buf_add_text(&buf, "1]");
+        struct sbx_value value;
+        struct sbx_err err = {0};
+        CHECK_CODE(sbx_json_read(&arena, "x", sbx_buf_str(&buf), &value, &err), SBX_E_NOMEM, &err);
+        CHECK_TEXT(err.text, "x:1:1: reading the file needs more than 8388608 bytes of memory");
+        CHECK_U64(arena.used_bytes, 0);
+    }
+}
+
 static const char rich[] = "{\"a\": [1, -2.5e3, true, false, null, \"x\\u00e9\\n\xc3\xa9\"],\r\n "
                            "\"b\": {\"c\": [[], {}], \"d\": 9223372036854775807}}";
 
@@ -222,6 +244,7 @@ static const struct sbx_test tests[] = {
     {"messages are safe to show", messages_are_safe_to_show},
     {"depth is limited", depth_is_limited},
     {"size is limited", size_is_limited},
+    {"memory is bounded before it is taken", memory_is_bounded_before_it_is_taken},
     {"every prefix of a document is refused cleanly", every_prefix_is_refused_cleanly},
     {"memory that ends is an ordinary error", memory_that_ends_is_an_ordinary_error},
 };

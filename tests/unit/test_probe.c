@@ -205,7 +205,7 @@ static void a_backend_that_is_not_built_says_so(void)
     struct sbx_probe probe;
     sbx_probe_ask(&cache, &arena, SBX_BACKEND_SEATBELT, NULL, &probe);
     CHECK_INT(probe.state, SBX_PROBE_NOT_BUILT);
-    CHECK(probe.reason != NULL && probe.remedy != NULL);
+    CHECK(probe.reason != NULL);
 }
 
 static const struct sbx_test tests[] = {

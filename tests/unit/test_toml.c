@@ -1,5 +1,6 @@
-/* Unit tests of common/policy/toml: what is read from valid documents. The public corpus and tomllib
- * judge the grammar as a whole (tests/toml); here are the exact results and the corner cases. */
+/* Unit tests of common/policy/toml: what is read from valid documents. The public corpus and
+ * tomllib judge the grammar as a whole (tests/toml); here are the exact results and the corner
+ * cases. */
 #include "common/policy/toml.h"
 
 #include <math.h>
@@ -193,7 +194,8 @@ static double read_float(const char *text)
     return is_float ? number->number : 0.0;
 }
 
-/* The compiler's own reading of hexadecimal floats, which need no rounding, is what is compared with. */
+/* The compiler's own reading of hexadecimal floats, which need no rounding, is what is compared
+ * with. */
 static void floats_are_rounded_correctly(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Unit tests of common/policy/toml: refusals. They name the place, show the line safely, cost little
- * however large or deep or broken the text is, and leave the caller's value alone. */
+/* Unit tests of common/policy/toml: refusals. They name the place, show the line safely, cost
+ * little however large or deep or broken the text is, and leave the caller's value alone. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ static void free_copy(char **copy)
     free(*copy);
 }
 
-/* Reads a copy that is exactly as large, so that a sanitizer sees one byte too far; checks what holds
- * for every outcome. */
+/* Reads a copy that is exactly as large, so that a sanitizer sees one byte too far; checks what
+ * holds for every outcome. */
 static struct refusal read_copy(const char *text, size_t len, size_t arena_bytes)
 {
     struct refusal got = {.code = SBX_OK};
@@ -367,6 +367,22 @@ static void memory_that_ends_is_an_ordinary_error(void)
     CHECK(bytes > 1000);
 }
 
+/* In a piece of text, "@" stands for a number that is new each time, "~" for sixty ".a". */
+static void add_piece(struct sbx_buf *buf, const char *piece, unsigned n)
+{
+    for (; *piece != '\0'; piece++) {
+        if (*piece == '@') {
+            sbx_buf_printf(buf, "%x", n);
+        } else if (*piece == '~') {
+            for (int i = 0; i < 60; i++) {
+                sbx_buf_add_text(buf, ".a");
+            }
+        } else {
+            sbx_buf_add_char(buf, *piece);
+        }
+    }
+}
+
 /* The header's promise about memory, on the texts that need most of it. */
 static void memory_is_a_small_multiple_of_the_text(void)
 {
@@ -377,37 +393,37 @@ static void memory_is_a_small_multiple_of_the_text(void)
         {"a = [[]", ",[]", "]"},
         {"a = [{}", ",{}", "]"},
         {"a = [{a=1}", ",{a=1}", "]"},
+        {"a = [{a.a=1}", ",{a.a=1}", "]"},
         {"a = [\"\\t\"", ",\"\\t\"", "]"},
         {"", "[[a]]\n", ""},
         {"[[a]]\n", "[[a.a]]\n", ""},
         {"", "[[a]]\nb=1\n[a.c]\n", ""},
-        {"",
-         "[[a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a."
-         "a."
-         "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a]]\n",
-         ""},
-        {"",
-         "[[a]]\nb.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a."
-         "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a=1\n",
-         ""},
+        {"", "@=1\n", ""},
+        {"", "[@]\n", ""},
+        {"", "[a.@]\nb=1\n[a.@.c]\n", ""},
+        {"", "[[a]]\nb~=1\n", ""},
+        {"", "[@~]\n", ""},
+        {"", "@~=1\n", ""},
     };
     for (size_t i = 0; i < SBX_COUNT(shapes); i++) {
-        AUTO_ARENA arena;
         AUTO_BUF buf;
-        sbx_arena_init(&arena, SIZE_MAX / 4);
         sbx_buf_init(&buf, ARENA_BYTES);
         sbx_buf_add_text(&buf, shapes[i].start);
-        while (buf.len < 1000000) {
-            sbx_buf_add_text(&buf, shapes[i].piece);
+        for (unsigned n = 0; buf.len < 1000000; n++) {
+            add_piece(&buf, shapes[i].piece, n);
         }
         sbx_buf_add_text(&buf, shapes[i].end);
+        /* The arena's maximum bounds the scratch memory too. */
+        AUTO_ARENA arena;
+        sbx_arena_init(&arena, buf.len * SBX_TOML_SCRATCH_MULTIPLE + SBX_TOML_ARENA_EXTRA);
         struct sbx_value value;
         struct sbx_err err = {0};
-        CHECK_CODE(sbx_toml_read(&arena, "x", sbx_buf_str(&buf), NULL, &value, NULL, &err), SBX_OK,
-                   &err);
+        CHECK_CODE(
+            sbx_toml_read(&arena, shapes[i].piece, sbx_buf_str(&buf), NULL, &value, NULL, &err),
+            SBX_OK, &err);
         const size_t most = buf.len * SBX_TOML_ARENA_MULTIPLE + SBX_TOML_ARENA_EXTRA;
         if (!CHECK(arena.used_bytes <= most)) {
-            printf("# %.20s: %zu bytes for %zu\n", shapes[i].piece, arena.used_bytes, buf.len);
+            printf("# %s: %zu bytes for %zu\n", shapes[i].piece, arena.used_bytes, buf.len);
         }
     }
 }
