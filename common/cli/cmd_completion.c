@@ -17,14 +17,6 @@ static enum value_kind kind_of(const struct sbx_flag_view *view) {
     return VALUE_NOTHING;
 }
 
-/* Operands that are words. */
-static const char *operand_words(enum sbx_command_id id) {
-    if (id == SBX_CMD_COMPLETION) return "bash zsh fish powershell";
-    if (id == SBX_CMD_PROFILE) return "list show";
-    if (id == SBX_CMD_SCHEMA) return "manifest";
-    return NULL;
-}
-
 static bool takes_files(enum sbx_command_id id) {
     return id == SBX_CMD_VERIFY || id == SBX_CMD_TRUST || id == SBX_CMD_INIT;
 }
@@ -41,6 +33,20 @@ static void add_words(struct sbx_buf *out, const struct sbx_name *words, const c
 static void add_commands(struct sbx_buf *out, const char *separator) {
     for (size_t i = 0; i < SBX_CMD_COUNT; i++)
         sbx_buf_printf(out, "%s%s", i == 0 ? "" : separator, sbx_command_rows[i].name);
+}
+
+/* Operands that are words; false when the command takes none. */
+static bool add_operands(struct sbx_buf *out, enum sbx_command_id id) {
+    static const char *const words[SBX_CMD_COUNT] = {
+        [SBX_CMD_COMPLETION] = "bash zsh fish powershell",
+        [SBX_CMD_PROFILE] = "list show",
+        [SBX_CMD_SCHEMA] = "manifest",
+        [SBX_CMD_HELP] = "codes ",
+    };
+    if (words[id] == NULL) return false;
+    sbx_buf_add_text(out, words[id]);
+    if (id == SBX_CMD_HELP) add_commands(out, " ");
+    return true;
 }
 
 static void add_flags(struct sbx_buf *out, enum sbx_command_id id) {
@@ -78,19 +84,20 @@ static void bash_values(struct sbx_buf *out, enum sbx_command_id id) {
             add_words(out, view.words, " ");
             sbx_buf_add_text(out, "' -- \"$cur\"));");
         } else if (kind == VALUE_FILES) {
-            sbx_buf_add_text(out, "COMPREPLY=($(compgen -f -- \"$cur\"));");
+            sbx_buf_add_text(out, "_sbx_files;");
         }
         sbx_buf_add_text(out, " return ;;\n");
     }
 }
 
 static void bash_operands(struct sbx_buf *out, enum sbx_command_id id) {
-    const char *words = operand_words(id);
+    AUTO_BUF words;
+    sbx_buf_init(&words, 4096);
     sbx_buf_printf(out, "        %s) ", sbx_command_rows[id].name);
-    if (words != NULL)
-        sbx_buf_printf(out, "COMPREPLY=($(compgen -W '%s' -- \"$cur\"))", words);
+    if (add_operands(&words, id))
+        sbx_buf_printf(out, "COMPREPLY=($(compgen -W '%s' -- \"$cur\"))", sbx_buf_text(&words));
     else if (takes_files(id))
-        sbx_buf_add_text(out, "COMPREPLY=($(compgen -f -- \"$cur\"))");
+        sbx_buf_add_text(out, "_sbx_files");
     else if (runs_something(id))
         sbx_buf_add_text(out, "COMPREPLY=($(compgen -c -- \"$cur\"))");
     else
@@ -98,14 +105,54 @@ static void bash_operands(struct sbx_buf *out, enum sbx_command_id id) {
     sbx_buf_add_text(out, " ;;\n");
 }
 
+/* Where the command of `sbx run` starts: from there on the words are not sbx's. Bash makes words of their
+ * own out of "=" and ":". */
+static void bash_command_position(struct sbx_buf *out) {
+    struct sbx_flag_view view;
+    sbx_buf_add_text(out, "    local i=2\n    case \"$command\" in run|explain)\n"
+                          "        while [ \"$i\" -lt \"$COMP_CWORD\" ]; do\n"
+                          "            case \"${COMP_WORDS[i]}\" in\n"
+                          "                --) i=$((i + 1)); _sbx_command \"$i\"; return ;;\n"
+                          "                [=:]) i=$((i + 1)) ;;\n                ");
+    for (size_t c = 0; c < SBX_CMD_COUNT; c++)
+        for (size_t i = 0; runs_something((enum sbx_command_id)c) &&
+                           sbx_flag_at((enum sbx_command_id)c, i, &view);
+             i++) {
+            if (view.meta == NULL) continue;
+            sbx_buf_printf(out, "--%s|", view.flag);
+            if (view.short_flag != 0) sbx_buf_printf(out, "-%c|", view.short_flag);
+        }
+    sbx_buf_add_text(out, "=)\n                    i=$((i + 1))\n"
+                          "                    [ \"${COMP_WORDS[i]}\" = \"=\" ] && i=$((i + 1)) ;;\n"
+                          "                -*) ;;\n"
+                          "                *) _sbx_command \"$i\"; return ;;\n"
+                          "            esac\n            i=$((i + 1))\n        done ;;\n    esac\n");
+}
+
+static void bash_helpers(struct sbx_buf *out) {
+    sbx_buf_add_text(out, "# bash completion for sbx, made by: sbx completion bash\n"
+                          "_sbx_files() {\n    local IFS=$'\\n'\n"
+                          "    COMPREPLY=($(compgen -f -- \"$cur\"))\n}\n"
+                          "_sbx_command() {\n"
+                          "    if [ \"$1\" -eq \"$COMP_CWORD\" ]; then\n"
+                          "        COMPREPLY=($(compgen -c -- \"$cur\"))\n"
+                          "    elif declare -F _command_offset >/dev/null; then\n"
+                          "        _command_offset \"$1\"\n"
+                          "    else\n        _sbx_files\n    fi\n}\n");
+}
+
 static void bash(struct sbx_buf *out) {
-    sbx_buf_add_text(out, "# bash completion for sbx, made by: sbx completion bash\n_sbx() {\n"
+    bash_helpers(out);
+    sbx_buf_add_text(out, "_sbx() {\n"
                           "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                           "    local command=${COMP_WORDS[1]}\n    COMPREPLY=()\n"
                           "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                           "        COMPREPLY=($(compgen -W '");
     add_commands(out, " ");
-    sbx_buf_add_text(out, "' -- \"$cur\"))\n        return\n    fi\n"
+    sbx_buf_add_text(out, "' -- \"$cur\"))\n        return\n    fi\n");
+    bash_command_position(out);
+    sbx_buf_add_text(out, "    [ \"$cur\" = \"=\" ] && cur=\n"
+                          "    [ \"$prev\" = \"=\" ] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
                           "    case \"$command:$prev\" in\n");
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) bash_values(out, (enum sbx_command_id)i);
     sbx_buf_add_text(out, "    esac\n    case \"$cur\" in -*)\n        case \"$command\" in\n");
@@ -163,9 +210,10 @@ static void zsh_command(struct sbx_buf *out, enum sbx_command_id id) {
         (void)snprintf(spelled, sizeof spelled, "-%c", view.short_flag);
         zsh_flag(out, &view, spelled);
     }
-    const char *words = operand_words(id);
-    if (words != NULL)
-        sbx_buf_printf(out, " \\\n            '*:word:(%s)'", words);
+    AUTO_BUF words;
+    sbx_buf_init(&words, 4096);
+    if (add_operands(&words, id))
+        sbx_buf_printf(out, " \\\n            '*:word:(%s)'", sbx_buf_text(&words));
     else if (takes_files(id))
         sbx_buf_add_text(out, " \\\n            '*:file:_files'");
     else if (runs_something(id))
@@ -219,10 +267,11 @@ static void fish(struct sbx_buf *out) {
             add_quoted(out, view.help, "\\'");
             sbx_buf_add_text(out, "'\n");
         }
-        const char *words = operand_words(row->id);
-        if (words != NULL)
+        AUTO_BUF words;
+        sbx_buf_init(&words, 4096);
+        if (add_operands(&words, row->id))
             sbx_buf_printf(out, "complete -c sbx -n '__fish_seen_subcommand_from %s' -a '%s'\n",
-                           row->name, words);
+                           row->name, sbx_buf_text(&words));
         else if (takes_files(row->id))
             sbx_buf_printf(out, "complete -c sbx -n '__fish_seen_subcommand_from %s' -F\n",
                            row->name);
@@ -244,8 +293,8 @@ static void powershell(struct sbx_buf *out) {
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
         sbx_buf_printf(out, "        '%s' = '", sbx_command_rows[i].name);
         add_flags(out, (enum sbx_command_id)i);
-        const char *words = operand_words((enum sbx_command_id)i);
-        if (words != NULL) sbx_buf_printf(out, " %s", words);
+        sbx_buf_add_char(out, ' ');
+        (void)add_operands(out, (enum sbx_command_id)i);
         sbx_buf_add_text(out, "'\n");
     }
     sbx_buf_add_text(out,

@@ -3,35 +3,37 @@
 
 #include "common/base/banned.h"
 
+/* What widens the default is offered as a comment: a new manifest works before it is trusted. */
 struct template_row {
     const char *name;
-    const char *env_pass; /* what its tools read, as TOML */
-    const char *caches;   /* where its tools write, as TOML; NULL for none */
-    const char *hosts;    /* where its tools download from, as TOML; NULL for none */
+    const char *variables; /* what else its tools read, as TOML; NULL for none */
+    const char *caches;    /* where its tools write, as TOML; NULL for none */
+    const char *hosts;     /* where its tools download from, as TOML; NULL for none */
 };
 
 static const struct template_row templates[] = {
-    {"default", "\"PATH\", \"HOME\", \"LANG\", \"TERM\"", NULL, NULL},
-    {"node", "\"PATH\", \"HOME\", \"LANG\", \"TERM\"", "\":home/.npm\"",
-     "\"registry.example\""},
-    {"python", "\"PATH\", \"HOME\", \"LANG\", \"TERM\", \"VIRTUAL_ENV\"", "\":home/.cache/pip\"",
+    {"default", NULL, NULL, NULL},
+    {"node", NULL, "\":home/.npm\"", "\"registry.example\""},
+    {"python", "\"VIRTUAL_ENV\"", "\":home/.cache/pip\"",
      "\"pypi.org\", \"files.pythonhosted.org\""},
-    {"rust", "\"PATH\", \"HOME\", \"LANG\", \"TERM\", \"CARGO_HOME\", \"RUSTUP_HOME\"",
-     "\":home/.cargo/registry\"", "\"index.crates.io\", \"static.crates.io\""},
-    {"go", "\"PATH\", \"HOME\", \"LANG\", \"TERM\", \"GOPATH\"",
-     "\":home/go/pkg\", \":home/.cache/go-build\"", "\"proxy.golang.org\", \"sum.golang.org\""},
-    {"c", "\"PATH\", \"HOME\", \"LANG\", \"TERM\"", "\":home/.cache/ccache\"", NULL},
-    {"dotnet", "\"PATH\", \"HOME\", \"LANG\", \"TERM\", \"DOTNET_ROOT\"", "\":home/.nuget\"",
-     "\"api.nuget.org\""},
+    {"rust", "\"CARGO_HOME\", \"RUSTUP_HOME\"", "\":home/.cargo/registry\"",
+     "\"index.crates.io\", \"static.crates.io\""},
+    {"go", "\"GOPATH\"", "\":home/go/pkg\", \":home/.cache/go-build\"",
+     "\"proxy.golang.org\", \"sum.golang.org\""},
+    {"c", NULL, "\":home/.cache/ccache\"", NULL},
+    {"dotnet", "\"DOTNET_ROOT\"", "\":home/.nuget\"", "\"api.nuget.org\""},
 };
 
 static void print_template(const struct template_row *row, struct sbx_buf *out) {
     sbx_buf_add_text(out, "# What commands started with `sbx run` in this directory may do.\n"
                           "# Keys: man sbx.toml, or `sbx schema`. Check: sbx verify sbx.toml\n"
-                          "# Look at the result: sbx explain -- COMMAND\n\n[sandbox]\n");
+                          "# Look at the result: sbx explain -- COMMAND\n"
+                          "# Once it allows more than the default, accept it: sbx trust\n\n[sandbox]\n");
     sbx_buf_add_text(out, "mode = \"workspace-write\"   # the disk read-only, this directory writable, "
                           "no network\n");
-    sbx_buf_printf(out, "env_pass = [%s]\n", row->env_pass);
+    sbx_buf_add_text(out, "env_pass = [\"PATH\", \"HOME\", \"LANG\", \"TERM\"]");
+    if (row->variables != NULL) sbx_buf_printf(out, "   # add %s if you set it", row->variables);
+    sbx_buf_add_char(out, '\n');
     sbx_buf_add_text(out, "timeout = \"10m\"\n");
     sbx_buf_add_text(out, "\n# git = \"commit\"              # let the box commit; hooks and "
                           "configuration stay locked\n");

@@ -70,10 +70,23 @@ static enum sbx_code asked_path(struct sbx_cli *cli, const struct sbx_context *c
     return sbx_err_set(err, SBX_E_USAGE, "\"%s\" %s", text, sbx_path_problem_text(problem));
 }
 
+/* Is there a file of the host that a private directory of the box hides? */
+static bool is_hidden(const struct sbx_policy *policy, const struct sbx_decision *decision,
+                      struct sbx_path path) {
+    const struct sbx_rule *rule = decision->rule;
+    if (rule == NULL || rule->kind != SBX_RULE_TMPFS || sbx_path_eq(rule->path, path)) return false;
+    enum sbx_node node = sbx_context_lookup(&policy->context, path);
+    return node != SBX_NODE_MISSING && node != SBX_NODE_UNKNOWN;
+}
+
 static bool path_allowed(struct sbx_arena *arena, const struct sbx_policy *policy,
                          const struct question *question, struct sbx_buf *rule) {
     struct sbx_decision decision = sbx_policy_decide(arena, policy, question->path);
     path_rule(&decision, rule);
+    if (is_hidden(policy, &decision, question->path)) {
+        sbx_buf_add_text(rule, "; it is private and empty, the host's files are not in it");
+        return false;
+    }
     return decision.access >= (question->is_write ? SBX_ACCESS_WRITE : SBX_ACCESS_READ);
 }
 

@@ -47,7 +47,7 @@ static enum sbx_code unknown_flag(struct parser *p, struct sbx_str name, const c
 
 static enum sbx_code store_key(struct parser *p, const struct sbx_flag_view *view,
                                const char *typed, const char *value) {
-    enum sbx_key key = view->key != NULL ? view->key->key : view->alias->key;
+    enum sbx_key key = view->alias != NULL ? view->alias->key : view->key->key;
     const char *text = value;
     if (view->alias != NULL) {
         text = sbx_arena_printf(p->arena, "%s%s%s", view->alias->prefix, value == NULL ? "" : value,
@@ -68,7 +68,7 @@ static enum sbx_code store_option(struct parser *p, const struct sbx_flag_view *
                                   const char *typed, const char *value) {
     enum sbx_option_id id = view->option->id;
     bool is_switch = view->meta == NULL;
-    if (!is_switch && value[0] == '\0') return missing_value(p, view, typed);
+    if (!is_switch && (value == NULL || value[0] == '\0')) return missing_value(p, view, typed);
     if (p->args->given[id] && !is_switch) {
         (void)sbx_err_set(p->err, SBX_E_USAGE, "%s is given twice", typed);
         return sbx_err_hint(p->err, "give it once");

@@ -145,8 +145,9 @@ enum sbx_code sbx_trust_change(struct sbx_arena *arena, const struct sbx_context
     struct sbx_path file;
     struct sbx_trust_store store;
     enum sbx_code code = store_path(arena, context, &file, err);
+    if (code != SBX_OK) return code;
     /* A store that may not be believed is not made believable by writing it anew. */
-    if (code == SBX_OK) code = sbx_trust_load(arena, context, &store, err);
+    code = sbx_trust_load(arena, context, &store, err);
     if (code != SBX_OK) return code;
     struct change change = {path, digest, false};
     code = sbx_os_update_file(arena, file.text, STORE_MAX_BYTES, change_store, &change, err);

@@ -191,15 +191,6 @@ static void report(enum sbx_backend_id id, const struct need *need,
     sbx_finding_hint(findings, finding, "use another backend, or change this entry");
 }
 
-/* The rule whose path encloses another; literals are sorted with parents first. */
-static const struct sbx_rule *rule_above(const struct sbx_policy *policy, size_t index) {
-    const struct sbx_rule *rules = policy->rules.items;
-    for (size_t i = index; i-- > 0;)
-        if (!rules[i].is_glob && sbx_path_contains(rules[i].path, rules[index].path))
-            return &rules[i];
-    return NULL;
-}
-
 /* Can the glob match below a writable path of the host? */
 static bool meets_writable(const struct sbx_policy *policy, const struct sbx_rule *glob) {
     struct sbx_path base = sbx_glob_base(glob->path);
@@ -221,8 +212,9 @@ static unsigned rule_needs(const struct sbx_policy *policy, size_t index) {
         unsigned carve = meets_writable(policy, rule) ? SBX_CAN_CARVE_WRITE : 0;
         return SBX_CAN_MASK_READ | deep | carve;
     }
-    const struct sbx_rule *above = rule_above(policy, index);
-    if (above == NULL || above->access <= rule->access) return 0;
+    if (rule->above == 0) return 0;
+    const struct sbx_rule *above = &policy->rules.items[rule->above - 1];
+    if (above->access <= rule->access) return 0;
     return above->access == SBX_ACCESS_WRITE ? SBX_CAN_CARVE_WRITE : SBX_CAN_MASK_READ;
 }
 

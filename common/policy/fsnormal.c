@@ -52,14 +52,6 @@ static void settle_equal(const struct sbx_rule *kept, const struct sbx_rule *oth
     sbx_finding_hint(findings, finding, "keep one of the two entries");
 }
 
-/* The nearest rule above `index` that covers its path; literals are sorted, parents first. */
-static const struct sbx_rule *enclosing(const struct sbx_rule *rules, size_t index) {
-    for (size_t i = index; i-- > 0;)
-        if (!rules[i].is_glob && sbx_path_contains(rules[i].path, rules[index].path))
-            return &rules[i];
-    return NULL;
-}
-
 /* ---- views of paths ---- */
 
 static size_t root_len(struct sbx_path path) {
@@ -113,11 +105,21 @@ const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *po
 
 /* ---- redundancy ---- */
 
+/* Does the glob match the path or any directory above it? One match where asking each directory would be many:
+ * most globs are ruled out by it. */
+static bool glob_covers(struct sbx_path glob, struct sbx_path path) {
+    char text[1024];
+    if (glob.len + sizeof "/**" > sizeof text) return true; /* unknown: ask each */
+    sbx_text_format(text, sizeof text, "%.*s/**", (int)glob.len, glob.text);
+    struct sbx_path below = {text, strlen(text), glob.rules};
+    return sbx_path_glob_match(below, path);
+}
+
 /* Would a glob decide for the path, or for a directory between it and the rule above? */
 static bool glob_intervenes(const struct sbx_rules *rules, const struct sbx_rule *rule,
                             const struct sbx_rule *above) {
     for (size_t g = 0; g < rules->count; g++) {
-        if (!rules->items[g].is_glob) continue;
+        if (!rules->items[g].is_glob || !glob_covers(rules->items[g].path, rule->path)) continue;
         struct sbx_path path = rule->path;
         while (above == NULL || !sbx_path_eq(path, above->path)) {
             if (sbx_path_glob_match(rules->items[g].path, path)) return true;
@@ -160,13 +162,23 @@ static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings) {
     rules->count = kept;
 }
 
+/* What contains the rule at `index` contains the rule before it too, or is that rule: parents come first. */
+static size_t find_above(const struct sbx_rule *rules, size_t index) {
+    size_t at = rules[index].is_glob ? 0 : index;
+    while (at > 0 && !sbx_path_contains(rules[at - 1].path, rules[index].path))
+        at = rules[at - 1].above;
+    return at;
+}
+
 static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findings) {
     struct sbx_rules *rules = &policy->rules;
     size_t kept = 0;
     for (size_t i = 0; i < rules->count; i++) {
         struct sbx_rule rule = rules->items[i];
         rules->items[kept] = rule;
-        const struct sbx_rule *above = rule.is_glob ? NULL : enclosing(rules->items, kept);
+        size_t found = find_above(rules->items, kept);
+        rules->items[kept].above = found;
+        const struct sbx_rule *above = found == 0 ? NULL : &rules->items[found - 1];
         if (!is_redundant(policy, &rule, above)) {
             kept++;
         } else if (rule.by == SBX_BY_MANIFEST || rule.by == SBX_BY_FLAG) {
@@ -204,6 +216,7 @@ static void offer(struct candidate *best, const struct sbx_rule *rule, size_t de
 
 /* How deep the glob matches on the way to the path; false when it does not. */
 static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth) {
+    if (!glob_covers(glob, path)) return false;
     *depth = sbx_path_depth(path);
     while (!sbx_path_glob_match(glob, path)) {
         if (*depth == 0) return false;

@@ -5,11 +5,19 @@
 
 #include "common/base/banned.h"
 
+/* Rules are compared with each other, so their number and depth is what hostile input would choose. No real
+ * policy comes near these. */
+#define RULES_MAX 4096
+#define GLOBS_MAX 256
+#define NAMES_MAX 64 /* of one path */
+#define PROTECT_MAX 256
+
 /* What the collecting functions share. */
 struct collect {
     struct sbx_arena *arena;
     struct sbx_findings *findings;
     struct sbx_policy *policy;
+    size_t globs;
 };
 
 /* Flags are "-w" and "--write"; "-" is a manifest from standard input, and what has a line is a file. */
@@ -110,6 +118,25 @@ static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
     return true;
 }
 
+/* Finds what is too much; true when the rule may be kept. */
+static bool check_size(struct collect *collect, const struct sbx_rule *rule) {
+    struct sbx_str shown = {rule->path.text, rule->path.len};
+    if (sbx_path_depth(rule->path) > NAMES_MAX) {
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_PATH_TOO_LONG, &rule->at, rule->key_path, shown,
+            "\"%s\" has more than %d names", rule->path.text, NAMES_MAX);
+        sbx_finding_hint(collect->findings, finding, "grant a directory closer to the root");
+        return false;
+    }
+    collect->globs += rule->is_glob ? 1 : 0;
+    if (collect->globs <= GLOBS_MAX && collect->policy->rules.count < RULES_MAX) return true;
+    struct sbx_finding *finding = sbx_findings_add(
+        collect->findings, SBX_F_OUT_OF_RANGE, &rule->at, rule->key_path, shown,
+        "there are more than %d globs or %d paths", GLOBS_MAX, RULES_MAX);
+    sbx_finding_hint(collect->findings, finding, "grant the directories above them");
+    return false;
+}
+
 /* ---- collecting ---- */
 
 static void add_path(struct collect *collect, const struct sbx_text *text, const char *key_path,
@@ -130,7 +157,7 @@ static void add_path(struct collect *collect, const struct sbx_text *text, const
     if (sbx_place_expand(collect->arena, &collect->policy->context, text, key_path, rule.is_glob,
                          collect->findings, &rule.path) != SBX_OK)
         return;
-    if (!check_grant(collect, &rule)) return;
+    if (!check_grant(collect, &rule) || !check_size(collect, &rule)) return;
     if (!rule.is_glob) rule.node = sbx_context_lookup(&collect->policy->context, rule.path);
     push_rule(collect, &rule);
 }
@@ -335,7 +362,15 @@ static void resolve_protect(struct collect *collect, const struct sbx_manifest *
         if (!is_git && !add_protect_row(collect, &capacity, row)) return;
     }
     bool lists_git = false;
-    for (size_t i = 0; has_key && i < manifest->protect.names.count; i++) {
+    size_t names = has_key ? manifest->protect.names.count : 0;
+    if (names > PROTECT_MAX) {
+        struct sbx_finding *finding = sbx_findings_add(
+            collect->findings, SBX_F_OUT_OF_RANGE, &manifest->at[SBX_KEY_PROTECT], "protect",
+            (struct sbx_str){0}, "\"protect\" has more than %d names", PROTECT_MAX);
+        sbx_finding_hint(collect->findings, finding, "use a glob in the filesystem table");
+        names = PROTECT_MAX;
+    }
+    for (size_t i = 0; i < names; i++) {
         struct sbx_str name = manifest->protect.names.items[i].text;
         check_protect_name(collect, &manifest->protect.names.items[i], i);
         lists_git |= sbx_str_is(name, ".git");
@@ -372,15 +407,12 @@ static void collect_protected_roots(struct collect *collect) {
  * name where there is none. */
 static const struct sbx_protect_row *removed_protection(const struct sbx_policy *policy,
                                                         size_t index) {
-    const struct sbx_rule *rules = policy->rules.items;
-    struct sbx_path root = sbx_path_up(rules[index].path);
-    for (size_t i = index; i-- > 0;) {
-        if (rules[i].is_glob || !sbx_path_contains(rules[i].path, rules[index].path)) continue;
-        if (rules[i].access == SBX_ACCESS_WRITE && rules[i].kind == SBX_RULE_HOST)
-            root = rules[i].path;
-        break;
-    }
-    return sbx_protection_between(policy, root, rules[index].path);
+    const struct sbx_rule *rule = &policy->rules.items[index];
+    const struct sbx_rule *above = rule->above == 0 ? NULL : &policy->rules.items[rule->above - 1];
+    bool is_inside = above != NULL && above->access == SBX_ACCESS_WRITE &&
+                     above->kind == SBX_RULE_HOST;
+    struct sbx_path root = is_inside ? above->path : sbx_path_up(rule->path);
+    return sbx_protection_between(policy, root, rule->path);
 }
 
 /* Writing to a protected path is allowed when it is said in so many words, and warned about. */
@@ -413,7 +445,7 @@ static void warn_unprotected(struct collect *collect, const struct sbx_manifest 
 void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
                           const struct sbx_ceiling *ceiling, struct sbx_findings *findings,
                           struct sbx_policy *policy) {
-    struct collect collect = {arena, findings, policy};
+    struct collect collect = {.arena = arena, .findings = findings, .policy = policy};
     add_preset(&collect);
     add_list(&collect, &manifest->fs_read_allow, "fs_read_allow", SBX_ACCESS_READ, SBX_RULE_HOST);
     add_list(&collect, &manifest->fs_write_allow, "fs_write_allow", SBX_ACCESS_WRITE,

@@ -30,6 +30,7 @@ struct sbx_rule {
     struct sbx_origin at;
     const char *key_path; /* "fs_write_allow[1]" */
     size_t order;         /* in which it was said: of equal rules the first counts */
+    size_t above;         /* in normal form: 1 + index of the nearest literal that contains it, 0 without one */
 };
 
 struct sbx_rules {

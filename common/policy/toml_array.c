@@ -1,5 +1,6 @@
 /* TOML reader: arrays in brackets. Their items wait in chunks until the bracket closes, then become
  * one exact array. Recursion (an item may be an array) is bounded by the maximum depth. */
+#include <stdio.h>
 #include <string.h>
 
 #include "common/policy/toml_internal.h"
@@ -81,6 +82,16 @@ static enum sbx_code close_items(struct sbx_toml_reader *reader, const struct it
     return SBX_OK;
 }
 
+/* The bracket that is missing may belong many lines further up. */
+static enum sbx_code bad_array(struct sbx_toml_reader *reader, const char *what,
+                               const struct sbx_value *array)
+{
+    char wanted[64];
+    (void)snprintf(wanted, sizeof wanted, "%s or \"]\" in the array from line %u", what,
+                   (unsigned)array->place.line);
+    return sbx_toml_expected(reader, wanted);
+}
+
 enum sbx_code sbx_toml_read_array(struct sbx_toml_reader *reader, unsigned depth,
                                   struct sbx_value *out)
 {
@@ -92,11 +103,8 @@ enum sbx_code sbx_toml_read_array(struct sbx_toml_reader *reader, unsigned depth
     enum sbx_code code = sbx_toml_skip_blank(reader);
     bool comma = true;
     while (code == SBX_OK && sbx_toml_peek(reader) != ']') {
-        if (!comma) {
-            return sbx_toml_expected(reader, "\",\" or \"]\" in the array");
-        }
-        if (reader->at == reader->end) {
-            return sbx_toml_expected(reader, "a value or \"]\" in the array");
+        if (!comma || reader->at == reader->end) {
+            return bad_array(reader, comma ? "a value" : "\",\"", out);
         }
         code = read_item(reader, depth + 1, &items);
         if (code != SBX_OK) {

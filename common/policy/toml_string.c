@@ -12,11 +12,18 @@ struct body {
     bool needs_decoding;
 };
 
-static enum sbx_code not_closed(struct sbx_toml_reader *reader, char quote, bool lines)
+static enum sbx_code not_closed(struct sbx_toml_reader *reader, char quote)
 {
-    return sbx_toml_fail(reader, reader->at, "the string is not closed; expected %s%c%s",
-                         lines ? (quote == '"' ? "\"\"" : "''") : "", quote,
-                         lines ? " before the end of the file" : " on the same line");
+    return sbx_toml_fail(reader, reader->at,
+                         "the string is not closed; expected %c on the same line", quote);
+}
+
+static enum sbx_code lines_not_closed(struct sbx_toml_reader *reader, char quote, uint32_t line)
+{
+    return sbx_toml_fail(reader, reader->at,
+                         "the string from line %u is not closed; expected %c%c%c before the end of "
+                         "the file",
+                         (unsigned)line, quote, quote, quote);
 }
 
 static enum sbx_code bad_control(struct sbx_toml_reader *reader, char quote)
@@ -162,7 +169,7 @@ static enum sbx_code scan_line(struct sbx_toml_reader *reader, char quote, struc
             break;
         }
         if (reader->at == reader->end || c == '\n' || c == '\r') {
-            return not_closed(reader, quote, false);
+            return not_closed(reader, quote);
         }
         if (c != '\\') {
             return bad_control(reader, quote);
@@ -195,6 +202,7 @@ static bool scan_quotes(struct sbx_toml_reader *reader, char quote, struct body 
 static enum sbx_code scan_lines(struct sbx_toml_reader *reader, char quote, struct body *out)
 {
     const unsigned class = quote == '"' ? SBX_TOML_BASIC : SBX_TOML_LITERAL;
+    const uint32_t line = reader->line;
     enum sbx_code code = SBX_OK;
     char c = sbx_toml_peek(reader);
     if (c == '\n' || c == '\r') {
@@ -206,7 +214,7 @@ static enum sbx_code scan_lines(struct sbx_toml_reader *reader, char quote, stru
         reader->at = sbx_toml_skip(reader, reader->at, class);
         c = sbx_toml_peek(reader);
         if (reader->at == reader->end) {
-            code = not_closed(reader, quote, true);
+            code = lines_not_closed(reader, quote, line);
         } else if (c == quote) {
             if (scan_quotes(reader, quote, out)) {
                 break;

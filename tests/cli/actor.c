@@ -164,9 +164,9 @@ static const struct {
     int args; /* at least */
     int (*run)(char **args);
 } verbs[] = {
-    {"exit", 1, verb_exit}, {"args", 0, verb_args},   {"env", 0, verb_env},   {"cat", 0, verb_cat},
-    {"say", 3, verb_say},   {"cwd", 0, verb_cwd},     {"late", 2, verb_late}, {"fds", 0, verb_fds},
-    {"touch", 1, verb_touch},
+    {"exit", 1, verb_exit}, {"args", 0, verb_args}, {"env", 0, verb_env},
+    {"cat", 0, verb_cat},   {"say", 3, verb_say},   {"cwd", 0, verb_cwd},
+    {"late", 2, verb_late}, {"fds", 0, verb_fds},   {"touch", 1, verb_touch},
 };
 
 int main(int argc, char **argv)

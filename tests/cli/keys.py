@@ -12,6 +12,7 @@ REFUSALS = {
     "seatbelt" if PLATFORM != "macos" else "appcontainer": "names a backend of another platform",
     "none": "also needs SBX_ALLOW_NO_SANDBOX=1",
 }
+REMEDY = {"linux": "bubblewrap", "macos": "sandbox-exec", "windows": "Windows 10"}[PLATFORM]
 
 
 def warned(done):
@@ -74,16 +75,38 @@ def _(t):
     t.true(not attempt(t, "-e", "SBX_SANDBOX=none", "-e", "SBX_ALLOW_NO_SANDBOX=1", **t.refused))
 
 
+def check_refusal(t, why, remedy, env):
+    done = t.run("run", "--", t.actor, "exit", 0, env=env)
+    t.equal((done.status, done.out), (125, ""), done)
+    for part in ("sbx: error[backend-missing]: sandbox UNAVAILABLE and unsandboxed execution is not permitted\n",
+                 "\n  why: ", why, "\n  fix: ", remedy,
+                 "to accept NO isolation set both SBX_SANDBOX=none and SBX_ALLOW_NO_SANDBOX=1\n",
+                 "\n  more: sbx doctor\n"):
+        t.has(done.err, part, done)
+    return done
+
+
 @promise("the refusal says what, why, and the exact remedy")
 def _(t):
     for name, why in REFUSALS.items():
-        done = t.run("run", "--", t.actor, "exit", 0, env={"SBX_SANDBOX": name})
-        t.equal((done.status, done.out), (125, ""), done)
-        for part in ("sbx: error[backend-missing]: sandbox UNAVAILABLE and unsandboxed execution is not "
-                     "permitted\n", "\n  why: ", why, "\n  fix: unset SBX_SANDBOX",
-                     "to accept NO isolation set both SBX_SANDBOX=none and SBX_ALLOW_NO_SANDBOX=1\n",
-                     "\n  more: sbx doctor\n"):
-            t.has(done.err, part, done)
+        check_refusal(t, why, "unset SBX_SANDBOX", {"SBX_SANDBOX": name})
+
+
+@promise("where no backend works, it says what was tried, why each failed, and this platform's remedy")
+def _(t):
+    report = t.json(t.run("explain", "--json").out)
+    if report["selection"]["backend"] != "fail-closed":  # this machine has one; then a run uses it
+        done = t.run("run", "--json", "--", t.actor, "exit", 3)
+        t.equal(t.outcome(done).get("selection", {}).get("backend"), report["selection"]["backend"], done)
+        return
+    tried = report["selection"]["tried"]
+    t.true(tried)
+    is_built = not all("does not contain it" in entry["reason"] for entry in tried)
+    done = check_refusal(t, "no sandbox backend works on this machine",
+                         REMEDY if is_built else "use a build of sbx that contains", {})
+    for entry in tried:
+        t.has(done.err, f"tried: {entry['backend']}", done)
+        t.has(done.err, entry["reason"], done)
 
 
 @promise("a refusal as JSON carries the same: origin, code, what was tried")

@@ -12,6 +12,7 @@ MEGABYTE = 1 << 20
 # A sanitizer's shadow and quarantine are not ours.
 MEMORY = 512 * MEGABYTE if instrumented() else 64 * MEGABYTE
 SECONDS = 20
+COPIES = 12
 
 
 def findings(t, *words, status=1, **options):
@@ -113,9 +114,9 @@ def _(t):
     t.manifest(f"[sandbox]\nfs_read_allow = [\n{entries}\n]\n", "large.toml")
     units = "".join(f'[unit.u{number}]\ncommand = ["x"]\nfs_read_allow = ["/usr"]\n' for number in range(2000))
     t.manifest(units, "units.toml")
-    done = t.run("verify", "--platform", "linux", *["large.toml", "units.toml"] * 40, seconds=120)
+    done = t.run("verify", "--platform", "linux", *["large.toml", "units.toml"] * COPIES, seconds=120)
     t.lacks(done.out, "memory", "an error about memory")
-    t.equal(done.out.count("units.toml: ok"), 40)
+    t.equal(done.out.count("units.toml: ok"), COPIES)
 
 
 @promise("what is wrong with one unit is said of that unit alone")
@@ -202,34 +203,33 @@ def hostile_files():
     yield "a huge number.json", b'{"sandbox": {"max_cpu_secs": ' + b"9" * half + b"}}", None
 
 
-@promise("hostile files get a clear error with exit 1, quickly")
+@promise("hostile files get a clear error with exit 1, quickly and in bounded memory")
 def _(t):
     for name, content, code in hostile_files():
         path = t.manifest(content, name)
+        del content  # a child's peak starts with what its parent has
         begin = time.monotonic()
         found = findings(t, path.name)[path.name]
         t.true(time.monotonic() - begin < SECONDS, f"{name}: {time.monotonic() - begin:.1f} s")
         t.true(found and found[0]["text"], name)
         if code:
             t.equal(codes(found)[:1], [code], name)
-        text = t.run("verify", path.name)
-        t.equal(text.status, 1, name)
-        t.true(len(text.out) < 4 * MEGABYTE, f"{name}: {len(text.out)} characters of output")
-        t.has(text.out, "error[", name)
+        if not WINDOWS:  # Wine's own memory is not ours
+            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+            t.true(peak < MEMORY, f"{name}: {peak // MEGABYTE} MB")
         path.unlink()
 
 
-@promise("hostile files are refused in bounded memory", on=POSIX)
+@promise("hostile files are told in a text of bounded length, too")
 def _(t):
     for name, content, _ in hostile_files():
+        if "keys" not in name and "long" not in name and "nul" not in name:
+            continue
         path = t.manifest(content, name)
-        del content  # a child's peak starts with what its parent has
-        child = os.fork()
-        if child == 0:  # a process of its own, so that only this run is counted
-            status = t.run("verify", "--json", path.name).status
-            peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-            os._exit(0 if status == 1 and peak < MEMORY else 1)
-        t.equal(os.waitpid(child, 0)[1], 0, f"{name} took more than {MEMORY // MEGABYTE} MB")
+        done = t.run("verify", path.name)
+        t.equal(done.status, 1, name)
+        t.true(len(done.out) < 4 * MEGABYTE, f"{name}: {len(done.out)} characters of output")
+        t.has(done.out, "error[", name)
         path.unlink()
 
 

@@ -166,6 +166,15 @@ def check_key_examples(text, sbx):
     return findings
 
 
+def check_json_keys(text, sbx):
+    """The keys of a plan that the manual tells of are the keys it has."""
+    told = set(re.findall(r"`plan\.(\w+)`", text))
+    printed = Place(sbx).run("sbx explain --json -- ls")[1]
+    has = set(json.loads(printed)["plan"])
+    return [f"plan.{key} is not told of" for key in sorted(has - told)] + [
+        f"plan.{key} does not exist" for key in sorted(told - has)]
+
+
 def check_example(path, sbx):
     text = document.read(path)
     platforms = re.search(r"^# Platforms: (.*)$", text, re.M)
@@ -189,6 +198,7 @@ def main():
             cases.append((f"manifests in {name} are right", check_manifests(path, text, sbx), None))
     manual = document.read(root / "docs/MANIFEST.md")
     cases.append(("examples of keys are right", check_key_examples(manual, sbx), None))
+    cases.append(("keys of a plan in JSON are told", check_json_keys(manual, sbx), None))
     examples = sorted((root / "examples").glob("*.toml"))
     if not examples:
         cases.append(("there are examples", ["examples/ has no manifest"], None))

@@ -35,8 +35,9 @@ def excluded_patterns(root):
     """What the corpus itself says is not TOML 1.0: version.go, next to its tests."""
     source = root.parent / "version.go"
     text = source.read_text(encoding="utf-8") if source.is_file() else ""
-    match = re.search(r'"1\.0\.0": versionSpec\{\s*exclude: \[\]string\{(.*?)\n\t\t\}', text, re.DOTALL)
-    return re.findall(r'^[^/\n]*?"([^"]+)"|, "([^"]+)"', match[1], re.MULTILINE) if match else []
+    match = re.search(r'"1\.0\.0": versionSpec\{\s*exclude: \[\]string\{(.*?)\n\t\t\}', text, re.S)
+    lines = [line.split("//")[0] for line in match[1].splitlines()] if match else []
+    return [pattern for line in lines for pattern in re.findall(r'"([^"]+)"', line)]
 
 
 def list_cases(root):
@@ -47,7 +48,7 @@ def list_cases(root):
     if listed.is_file():
         chosen = {line.strip() for line in listed.read_text(encoding="utf-8").splitlines()}
         return [name for name in names if name in chosen], []
-    patterns = [first or second for first, second in excluded_patterns(root)]
+    patterns = excluded_patterns(root)
     out = {n for n in names if any(fnmatch.fnmatch(n[: -len(".toml")], p) for p in patterns)}
     exact = {pattern + ".toml" for pattern in patterns if "*" not in pattern}
     later = [name for name in names if name in out & exact and name.startswith("valid/")]
@@ -68,11 +69,12 @@ def judge(name, answer, root):
 
 def judge_single(command, root, name):
     """The same through the plain mode: status, and output on the right stream."""
-    done = subprocess.run(command, input=(root / name).read_bytes(), capture_output=True, check=False)
+    text = (root / name).read_bytes()
+    done = subprocess.run(command, input=text, capture_output=True, check=False)
     if name.startswith("invalid/"):
         held = done.returncode == 1 and done.stdout == b"" and done.stderr != b""
     else:
-        held = done.returncode == 0 and done.stderr == b"" and isinstance(json.loads(done.stdout), dict)
+        held = done.returncode == 0 and done.stderr == b"" and done.stdout.startswith(b"{")
     return None if held else f"status {done.returncode}, stderr {done.stderr!r}"
 
 

@@ -1,5 +1,5 @@
-"""Documents for the differential test: mostly valid TOML from a grammar that likes corner cases, then
-mutations by bytes, by lines and by tokens."""
+"""Documents for the differential test: mostly valid TOML from a grammar that likes corner cases,
+then mutations by bytes, by lines and by tokens."""
 import string
 
 BARE = string.ascii_letters + string.digits + "_-"
@@ -55,7 +55,8 @@ class Documents:
         elif pick < 0.55:
             document = self.document()
         elif pick < 0.95:
-            document = self.mutated(self.document() if pick < 0.8 else self.random.choice(self.kept))
+            old = self.random.choice(self.kept)
+            document = self.mutated(self.document() if pick < 0.8 else old)
         else:
             document = self.mutated(self.spliced())
         if len(self.kept) < 64:
@@ -88,27 +89,36 @@ class Documents:
         parts = [self.key_part() for _ in range(self.random.choice([1, 1, 1, 2, 2, 3]))]
         return (self.space() + "." + self.space()).join(parts)
 
+    def pieces(self, pieces, bad, counts):
+        return "".join(self.rarely(pieces, bad) for _ in range(self.random.choice(counts)))
+
     def basic(self, lines):
-        pieces = TEXTS[:13] + ESCAPES + (["\n", "\r\n", "\\\n  ", "\\  \r\n\t\n ", '"', '""'] if lines else [])
-        body = "".join(
-            self.rarely(pieces, BAD_ESCAPES) for _ in range(self.random.choice([0, 1, 2, 3, 6]))
-        )
-        if not lines:
-            return '"' + body.replace('""', "").replace("\n", "") + '"' if self.random.random() < 0.98 else f'"{body}"'
-        return '"""' + self.random.choice(["", "\n", "\r\n"]) + body + self.random.choice(['"""', '"""', '""""', '"""""'])
+        pieces = TEXTS[:13] + ESCAPES
+        if lines:
+            pieces = pieces + ["\n", "\r\n", "\\\n  ", "\\  \r\n\t\n ", '"', '""']
+        body = self.pieces(pieces, BAD_ESCAPES, [0, 1, 2, 3, 6])
+        if lines:
+            end = self.random.choice(['"""', '"""', '""""', '"""""'])
+            return '"""' + self.random.choice(["", "\n", "\r\n"]) + body + end
+        return f'"{body}"'
 
     def literal(self, lines):
-        pieces = [t for t in TEXTS if "'" not in t] + ["\\", "\\n"] + (["\n", "\r\n", "'", "''"] if lines else [])
-        body = "".join(self.random.choice(pieces) for _ in range(self.random.choice([0, 1, 2, 4])))
+        pieces = [text for text in TEXTS if "'" not in text] + ["\\", "\\n"]
         if lines:
-            return "'''" + self.random.choice(["", "\n"]) + body + self.random.choice(["'''", "'''", "''''", "'''''"])
+            pieces += ["\n", "\r\n", "'", "''"]
+        body = self.pieces(pieces, ["\x7f", "\r", "'"], [0, 1, 2, 4])
+        if lines:
+            end = self.random.choice(["'''", "'''", "''''", "'''''"])
+            return "'''" + self.random.choice(["", "\n"]) + body + end
         return f"'{body}'"
 
     def number(self):
-        digits = "".join(self.random.choices("0123456789", k=self.random.randint(1, 22))).lstrip("0") or "0"
+        digits, fraction = (
+            "".join(self.random.choices("0123456789", k=self.random.randint(1, 22))) for _ in "ab"
+        )
+        digits = digits.lstrip("0") or "0"
         if self.random.random() < 0.3:
             return self.random.choice(["", "-", "+"]) + digits
-        fraction = "".join(self.random.choices("0123456789", k=self.random.randint(1, 22)))
         exponent = self.random.choice(["", f"e{self.random.randint(-345, 310)}"])
         return self.random.choice(["", "-"]) + digits + "." + fraction + exponent
 
@@ -160,9 +170,9 @@ class Documents:
         if pick < 0.1:
             return self.random.choice(COMMENTS).strip()
         if pick < 0.25:
-            return "[" + self.space() + self.key() + self.space() + "]" + self.random.choice(COMMENTS)
+            return f"[{self.space()}{self.key()}{self.space()}]" + self.random.choice(COMMENTS)
         if pick < 0.37:
-            return "[[" + self.space() + self.key() + self.space() + "]]" + self.random.choice(COMMENTS)
+            return f"[[{self.space()}{self.key()}{self.space()}]]" + self.random.choice(COMMENTS)
         equals = self.space() + "=" + self.space()
         return self.space() + self.key() + equals + self.value(0) + self.random.choice(COMMENTS)
 
@@ -182,8 +192,8 @@ class Documents:
         for _ in range(self.random.choice([2, 3, 3, 4, 5])):
             key = ".".join(self.random.choices("abc", k=self.random.choice([1, 1, 2, 2, 3])))
             form = self.random.choice(
-                ["[{}]", "[{}]", "[[{}]]", "{} = 1", "{} = 1", "{} = {{}}", "{} = [{{}}]", "{} = {{b.c = 1}}",
-                 "{} = {{b.c = 1, b.a = 1}}"]
+                ["[{}]", "[{}]", "[[{}]]", "{} = 1", "{} = 1", "{} = {{}}", "{} = [{{}}]",
+                 "{} = {{b.c = 1}}", "{} = {{b.c = 1, b.a = 1}}"]
             )
             lines.append(form.format(key))
         return "\n".join(lines).encode("utf-8")
@@ -256,8 +266,9 @@ class Documents:
         return b"\n".join(lines)
 
     def spliced(self):
-        first, second = self.random.choice(self.kept), self.random.choice(self.kept)
-        return first[: self.random.randint(0, len(first))] + second[self.random.randint(0, len(second)) :]
+        return self.truncate(self.random.choice(self.kept)) + self.truncate(
+            self.random.choice(self.kept)[::-1]
+        )[::-1]
 
 
 MUTATIONS = [

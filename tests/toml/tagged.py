@@ -19,7 +19,7 @@ class Invalid(str):
 
 
 def decode_all(command, documents):
-    """The answers of one toml-decode process to many documents, each in the form above or Invalid."""
+    """The answers of one process to many documents, each in the form above or Invalid."""
     text = b"".join(struct.pack("<I", len(d)) + d for d in documents)
     done = subprocess.run(command + ["--batch"], input=text, stdout=subprocess.PIPE, check=False)
     answers, at = [], 0

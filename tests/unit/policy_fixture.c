@@ -49,8 +49,7 @@ void fixture_host(struct fixture *f, const struct fake_node *nodes)
 static bool read_toml(struct fixture *f, const char *toml, struct sbx_value *out)
 {
     struct sbx_err err = {0};
-    enum sbx_code code =
-        sbx_toml_read(&f->arena, "sbx.toml", sbx_str(toml), NULL, out, NULL, &err);
+    enum sbx_code code = sbx_toml_read(&f->arena, "sbx.toml", sbx_str(toml), NULL, out, NULL, &err);
     return CHECK_CODE(code, SBX_OK, &err);
 }
 

@@ -97,8 +97,9 @@ static void what_is_wrong_in_the_file_is_found_and_stops_everything(void)
 
 static void a_forbidden_path_that_is_no_path_stops_every_run(void)
 {
-    static const char *const bad[] = {"forbid_paths = [\"srv\"]\n", "forbid_paths = [\"/a/../b\"]\n",
-                                      "forbid_paths = [\"\"]\n", "forbid_paths = [\":nowhere\"]\n"};
+    static const char *const bad[] = {"forbid_paths = [\"srv\"]\n",
+                                      "forbid_paths = [\"/a/../b\"]\n", "forbid_paths = [\"\"]\n",
+                                      "forbid_paths = [\":nowhere\"]\n"};
     for (size_t i = 0; i < SBX_COUNT(bad); i++) {
         AUTO_FIXTURE f;
         under(&f, SBX_LINUX, bad[i], "[sandbox]\nprofile = \"strict\"\n");
@@ -170,8 +171,8 @@ static void a_forbidden_path_holds_in_every_spelling_of_the_system(void)
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
         AUTO_FIXTURE f;
         fixture_start(&f, rows[i].platform);
-        CHECK(fixture_ceiling(&f, sbx_arena_printf(&f.arena, "forbid_paths = ['%s']\n",
-                                                   rows[i].forbidden)));
+        CHECK(fixture_ceiling(
+            &f, sbx_arena_printf(&f.arena, "forbid_paths = ['%s']\n", rows[i].forbidden)));
         CHECK(fixture_read(&f, sbx_arena_printf(&f.arena,
                                                 "[sandbox]\nfilesystem = { '%s' = \"read\" }\n",
                                                 rows[i].asked)));
@@ -203,8 +204,8 @@ static void the_network_is_bounded(void)
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
         AUTO_FIXTURE f;
         fixture_start(&f, SBX_LINUX);
-        CHECK(fixture_ceiling(&f, sbx_arena_printf(&f.arena, "max_network = \"%s\"\n",
-                                                   rows[i].max)));
+        CHECK(
+            fixture_ceiling(&f, sbx_arena_printf(&f.arena, "max_network = \"%s\"\n", rows[i].max)));
         CHECK(fixture_read(&f, sbx_arena_printf(&f.arena, "[sandbox]\n%s\n", rows[i].asked)));
         fixture_resolve(&f);
         CHECK_INT(fixture_findings(&f, SBX_F_CEILING_EXCEEDED), rows[i].refused);

@@ -63,7 +63,7 @@ static void without_a_rule_nothing_is_visible(void)
 {
     AUTO_FIXTURE f;
     fixture_policy(&f, SBX_LINUX, "[sandbox]\nfs_read_allow = [\"/data/x\"]\n");
-    static const struct want wants[] = {{"/", NONE},       {"/data", NONE},   {"/data/x", READ},
+    static const struct want wants[] = {{"/", NONE},         {"/data", NONE},    {"/data/x", READ},
                                         {"/data/x/y", READ}, {"/data/xy", NONE}, {"/home", NONE}};
     CHECK_ALL(&f, wants);
     CHECK(fixture_decide(&f, "/home").rule == NULL);
@@ -72,9 +72,10 @@ static void without_a_rule_nothing_is_visible(void)
 static void rules_come_parents_first_and_globs_last(void)
 {
     AUTO_FIXTURE f;
-    fixture_policy(&f, SBX_LINUX,
-                   "[sandbox]\nfilesystem = { \"/z\" = \"read\", \"/a/b/c\" = \"none\", \"/a\" = "
-                   "\"write\", \"/a/*/k\" = \"none\", \"/a/b\" = \"read\", \"/a-b\" = \"read\" }\n");
+    fixture_policy(
+        &f, SBX_LINUX,
+        "[sandbox]\nfilesystem = { \"/z\" = \"read\", \"/a/b/c\" = \"none\", \"/a\" = "
+        "\"write\", \"/a/*/k\" = \"none\", \"/a/b\" = \"read\", \"/a-b\" = \"read\" }\n");
     bool seen_glob = false;
     for (size_t i = 0; i < f.policy.rules.count; i++) {
         const struct sbx_rule *rule = &f.policy.rules.items[i];
@@ -97,7 +98,8 @@ static void a_flag_overrides_the_file_and_the_file_the_preset(void)
     struct sbx_manifest flags = {0};
     struct sbx_manifest file = f.document.sandbox;
     fixture_flags(&f, args, 4, &flags);
-    CHECK_CODE(sbx_manifest_merge(&f.arena, &file, &flags, &f.document.sandbox, NULL), SBX_OK, NULL);
+    CHECK_CODE(sbx_manifest_merge(&f.arena, &file, &flags, &f.document.sandbox, NULL), SBX_OK,
+               NULL);
     fixture_resolve(&f);
     CHECK_INT(f.findings.errors, 0);
     static const struct want wants[] = {{"/usr/bin", NONE}, {"/x/1", NONE}, {"/y/1", READ}};
@@ -206,8 +208,9 @@ static void a_protection_never_makes_anything_readable(void)
                    "\"/c/**/vault\" = \"none\", \"/c/no\" = \"none\" }\nprotect = [\"defaults\", "
                    "\".env\"]\n");
     static const struct want wants[] = {
-        {"/c/.env", NONE},           {"/c/a/.env", NONE},     {"/c/vault/.git", NONE},
-        {"/c/a/vault/.vscode/x", NONE}, {"/c/no/.git/config", NONE}, {"/c/.git", READ},
+        {"/c/.env", NONE},           {"/c/a/.env", NONE},
+        {"/c/vault/.git", NONE},     {"/c/a/vault/.vscode/x", NONE},
+        {"/c/no/.git/config", NONE}, {"/c/.git", READ},
     };
     CHECK_ALL(&f, wants);
 }
@@ -221,7 +224,7 @@ static void a_protection_is_lifted_only_in_so_many_words(void)
     CHECK_INT(fixture_findings(&f, SBX_F_PROTECTION_REMOVED), 2);
     CHECK_INT(fixture_findings(&f, SBX_F_RULE_REDUNDANT), 1);
     static const struct want wants[] = {
-        {"/c/.git/config", WRITE},   {"/c/sub/.git/config", READ}, {"/c/.git/x/.git", READ},
+        {"/c/.git/config", WRITE},  {"/c/sub/.git/config", READ}, {"/c/.git/x/.git", READ},
         {"/c/.vscode/tasks", READ}, {"/c/.vscode/ext/a", WRITE},
     };
     CHECK_ALL(&f, wants);
@@ -367,8 +370,8 @@ static void places_are_the_callers(void)
 
 static void macos_spellings_of_one_directory_are_one_rule(void)
 {
-    static const char *const spellings[] = {"/tmp/x",  "/private/tmp/x", "//tmp/x",
-                                            "/./tmp/x", "/TMP/x",        "/Private/Tmp/x"};
+    static const char *const spellings[] = {"/tmp/x",   "/private/tmp/x", "//tmp/x",
+                                            "/./tmp/x", "/TMP/x",         "/Private/Tmp/x"};
     for (size_t i = 0; i < SBX_COUNT(spellings); i++) {
         AUTO_FIXTURE f;
         fixture_start(&f, SBX_MACOS);
@@ -402,7 +405,8 @@ static void case_makes_no_second_rule_where_the_system_ignores_it(void)
     static const char *const args[] = {"--deny", "c:/Code", "--fs", "C:\\CODE\\SUB=write"};
     struct sbx_manifest flags = {0};
     fixture_flags(&f, args, 4, &flags);
-    CHECK_CODE(sbx_manifest_merge(&f.arena, &file, &flags, &f.document.sandbox, NULL), SBX_OK, NULL);
+    CHECK_CODE(sbx_manifest_merge(&f.arena, &file, &flags, &f.document.sandbox, NULL), SBX_OK,
+               NULL);
     fixture_resolve(&f);
     CHECK_INT(f.findings.errors, 0);
     static const struct want wants[] = {{"C:\\code\\x", NONE},

@@ -353,8 +353,8 @@ static void move_to_lists(struct fixture *f, uint64_t *seed, struct sbx_manifest
         struct sbx_fs_entry entry = manifest->filesystem.items[i];
         bool stays = entry.access == SBX_ACCESS_NONE || sbx_path_is_glob(entry.path.text) ||
                      random_below(seed, 2) == 0;
-        struct sbx_texts *list = entry.access == SBX_ACCESS_WRITE ? &manifest->fs_write_allow
-                                                                  : &manifest->fs_read_allow;
+        struct sbx_texts *list =
+            entry.access == SBX_ACCESS_WRITE ? &manifest->fs_write_allow : &manifest->fs_read_allow;
         if (stays) {
             manifest->filesystem.items[kept++] = entry;
         } else {
@@ -434,7 +434,8 @@ static void policies_that_decide_differently_have_other_digests(void)
         size_t order[MAX_RULES];
         random_policy(&seed, &a);
         b = a;
-        b.rules[0].access = (enum sbx_access)((b.rules[0].access + 1) % (b.rules[0].is_glob ? 2 : 3));
+        b.rules[0].access =
+            (enum sbx_access)((b.rules[0].access + 1) % (b.rules[0].is_glob ? 2 : 3));
         b.rules[0].is_tmpfs = false;
         shuffle(&seed, order, a.count);
         char digest[SBX_SHA256_HEX];

@@ -266,9 +266,12 @@ static void a_host_that_reads_like_a_word_survives_the_flags(void)
 static void what_no_flag_can_say_is_not_printed_as_another_flag(void)
 {
     static const char *const rows[] = {
-        "fs_read_allow = [\"/a\\u0000b\"]", "filesystem = { \"/a\\u0000b\" = \"read\" }",
-        "env = [[\"A=B\", \"c\"]]",         "env = [[\"A\", \"b\\u0000c\"]]",
-        "protect = [\"none\"]",             "cwd = \"/a\\u0000\"",
+        "fs_read_allow = [\"/a\\u0000b\"]",
+        "filesystem = { \"/a\\u0000b\" = \"read\" }",
+        "env = [[\"A=B\", \"c\"]]",
+        "env = [[\"A\", \"b\\u0000c\"]]",
+        "protect = [\"none\"]",
+        "cwd = \"/a\\u0000\"",
     };
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
         AUTO_FIXTURE f;
@@ -383,11 +386,11 @@ static void manifests_that_differ_are_not_equal(void)
         for (size_t k = 0; k < SBX_COUNT(spellings); k++) {
             AUTO_FIXTURE f;
             fixture_start(&f, SBX_LINUX);
-            CHECK(fixture_read(&f, sbx_arena_printf(&f.arena, "[sandbox]\n%s\n",
-                                                    spellings[i].toml)));
+            CHECK(
+                fixture_read(&f, sbx_arena_printf(&f.arena, "[sandbox]\n%s\n", spellings[i].toml)));
             struct sbx_manifest a = f.document.sandbox;
-            CHECK(fixture_read(&f, sbx_arena_printf(&f.arena, "[sandbox]\n%s\n",
-                                                    spellings[k].toml)));
+            CHECK(
+                fixture_read(&f, sbx_arena_printf(&f.arena, "[sandbox]\n%s\n", spellings[k].toml)));
             CHECK(sbx_manifest_equal(&a, &f.document.sandbox) == (i == k));
         }
     }

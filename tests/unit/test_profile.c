@@ -64,14 +64,12 @@ static void print_preset(enum sbx_preset preset, enum sbx_platform platform, str
     fixture_resolve(&f);
     CHECK_INT(f.findings.count, 0);
     struct sbx_selection selection;
-    struct sbx_select_input input = {.platform = platform,
-                                     .policy = &f.policy,
-                                     .facts = &f.facts,
-                                     .ceiling = &f.ceiling};
+    struct sbx_select_input input = {
+        .platform = platform, .policy = &f.policy, .facts = &f.facts, .ceiling = &f.ceiling};
     sbx_select(&f.arena, &input, &selection);
     struct sbx_err err = {0};
-    CHECK_CODE(sbx_plan_make(&f.arena, &f.policy, &f.facts,
-                             sbx_plan_backend(&selection, &f.policy), no_command, &f.plan, &err),
+    CHECK_CODE(sbx_plan_make(&f.arena, &f.policy, &f.facts, sbx_plan_backend(&selection, &f.policy),
+                             no_command, &f.plan, &err),
                SBX_OK, &err);
     sbx_plan_print_text(&f.plan, out);
     CHECK(!out->failed);
@@ -129,8 +127,7 @@ static void the_registry_is_complete(void)
         struct sbx_manifest manifest;
         preset_manifest((enum sbx_preset)i, &manifest);
         CHECK_INT(sbx_preset_of(&manifest)->preset, i);
-        const struct sbx_name *names =
-            i < SBX_MODE_READ_ONLY ? sbx_profile_names : sbx_mode_names;
+        const struct sbx_name *names = i < SBX_MODE_READ_ONLY ? sbx_profile_names : sbx_mode_names;
         CHECK(i == SBX_PRESET_DECLARED || sbx_text_eq(sbx_name_text(names, i), row->name));
     }
 }

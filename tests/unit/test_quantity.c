@@ -41,11 +41,32 @@ static void durations_are_read_as_people_write_them(void)
 static void what_is_not_a_duration_is_refused_and_changes_nothing(void)
 {
     static const char *const rows[] = {
-        "",        " ",       "s",     "-1s",         "+1s",        "1 s",
-        " 1s",     "1s ",     "1.5s",  "1e3",         "0x10",       "1y",
-        "1S",      "1M",      "30m1h", "1m1m",        "1s30",       "1h30",
-        "0h5",     "0s5",     "5s0h",  "1h 30m",      "18446744073709551616ns",
-        "99999999999999999999s", "18446744073709551615s", "213503982334601d1s",
+        "",
+        " ",
+        "s",
+        "-1s",
+        "+1s",
+        "1 s",
+        " 1s",
+        "1s ",
+        "1.5s",
+        "1e3",
+        "0x10",
+        "1y",
+        "1S",
+        "1M",
+        "30m1h",
+        "1m1m",
+        "1s30",
+        "1h30",
+        "0h5",
+        "0s5",
+        "5s0h",
+        "1h 30m",
+        "18446744073709551616ns",
+        "99999999999999999999s",
+        "18446744073709551615s",
+        "213503982334601d1s",
         "\xd9\xa1s", /* a digit of another script */
     };
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
@@ -89,9 +110,26 @@ static void sizes_are_read_as_people_write_them(void)
 static void what_is_not_a_size_is_refused_and_changes_nothing(void)
 {
     static const char *const rows[] = {
-        "",     " ",    "B",    "-1",  "+1",   "1 K",   "1K ",   "1.5G",  "1e9",
-        "0x10", "1KK",  "1K1K", "1PB", "1KIB1", "1Kib ", "1,000", "1_000", "16777216T",
-        "18446744073709551616", "99999999999999999999",
+        "",
+        " ",
+        "B",
+        "-1",
+        "+1",
+        "1 K",
+        "1K ",
+        "1.5G",
+        "1e9",
+        "0x10",
+        "1KK",
+        "1K1K",
+        "1PB",
+        "1KIB1",
+        "1Kib ",
+        "1,000",
+        "1_000",
+        "16777216T",
+        "18446744073709551616",
+        "99999999999999999999",
     };
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
         uint64_t got = 42;
@@ -105,9 +143,8 @@ static void what_is_not_a_size_is_refused_and_changes_nothing(void)
 /* Random numbers of every magnitude, round ones among them. */
 static uint64_t random_quantity(uint64_t *seed)
 {
-    static const uint64_t factors[] = {1,          1000,       1024,         1000000,
-                                       1048576,    1000000000, 1073741824,   60 * SECOND,
-                                       3600 * SECOND};
+    static const uint64_t factors[] = {1,          1000,       1024,        1000000,      1048576,
+                                       1000000000, 1073741824, 60 * SECOND, 3600 * SECOND};
     uint64_t number = random_next(seed) >> random_below(seed, 64);
     uint64_t factor = factors[random_below(seed, SBX_COUNT(factors))];
     return number <= UINT64_MAX / factor ? number * factor : number;
@@ -162,7 +199,8 @@ static const struct sbx_test tests[] = {
     {"sizes are read as people write them", sizes_are_read_as_people_write_them},
     {"what is not a size is refused and changes nothing",
      what_is_not_a_size_is_refused_and_changes_nothing},
-    {"what is printed reads back as the same number", what_is_printed_reads_back_as_the_same_number},
+    {"what is printed reads back as the same number",
+     what_is_printed_reads_back_as_the_same_number},
     {"round numbers are printed short", round_numbers_are_printed_short},
 };
 SBX_TEST_MAIN("quantity", tests)

@@ -10,12 +10,9 @@
 #define X16 "xxxxxxxxxxxxxxxx"
 #define X256 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16 X16
 
-static const struct fake_node host[] = {{"/usr", SBX_NODE_DIRECTORY},
-                                        {"/srv", SBX_NODE_DIRECTORY},
-                                        {"/srv/file", SBX_NODE_FILE},
-                                        {"/run/a.sock", SBX_NODE_SOCKET},
-                                        {"/", SBX_NODE_DIRECTORY},
-                                        {NULL, SBX_NODE_MISSING}};
+static const struct fake_node host[] = {
+    {"/usr", SBX_NODE_DIRECTORY},     {"/srv", SBX_NODE_DIRECTORY}, {"/srv/file", SBX_NODE_FILE},
+    {"/run/a.sock", SBX_NODE_SOCKET}, {"/", SBX_NODE_DIRECTORY},    {NULL, SBX_NODE_MISSING}};
 
 #define ALLOW_RAW "allow_raw_bwrap = true\n"
 
@@ -80,13 +77,13 @@ static const struct row rows[] = {
      "timeout = { secs = 60 }", 2, 20, "timeout.secs", NULL, false},
     {SBX_F_OUT_OF_RANGE, SBX_LINUX, "user = 4294967295", "user = 4294967294", 2, 8, "user", NULL,
      false},
-    {SBX_F_CONFLICT, SBX_LINUX, "profile = \"strict\"\nmode = \"read-only\"", "profile = \"strict\"",
-     3, 1, "mode", NULL, false},
+    {SBX_F_CONFLICT, SBX_LINUX, "profile = \"strict\"\nmode = \"read-only\"",
+     "profile = \"strict\"", 3, 1, "mode", NULL, false},
     {SBX_F_CONFLICT, SBX_LINUX, "network = { kind = \"deny\", hosts = [\"a.org\"] }",
      "network = { kind = \"allow_hosts\", hosts = [\"a.org\"] }", 2, 11, "network", NULL, false},
     {SBX_F_CONFLICT, SBX_LINUX, "fs_write_allow = [\"/a\"]\nfilesystem = { \"/a/\" = \"none\" }",
-     "fs_write_allow = [\"/a\"]\nfilesystem = { \"/a/b\" = \"none\" }", 3, 16,
-     "filesystem.\"/a/\"", NULL, false},
+     "fs_write_allow = [\"/a\"]\nfilesystem = { \"/a/b\" = \"none\" }", 3, 16, "filesystem.\"/a/\"",
+     NULL, false},
     {SBX_F_CONFLICT, SBX_LINUX, "tmpfs = [\"/a\"]\nfs_read_allow = [\"/a\"]",
      "tmpfs = [\"/a\"]\nfs_read_allow = [\"/a/b\"]", 2, 10, "tmpfs[0]", NULL, false},
     {SBX_F_CONFLICT, SBX_LINUX, "profile = \"strict\"\ncwd = \"/srv\"",
@@ -99,8 +96,8 @@ static const struct row rows[] = {
      false},
     {SBX_F_PATH_NOT_ABSOLUTE, SBX_WINDOWS, "fs_read_allow = ['\\data']",
      "fs_read_allow = ['C:\\data']", 2, 18, "fs_read_allow[0]", NULL, false},
-    {SBX_F_PATH_HAS_CONTROL, SBX_LINUX, "fs_read_allow = [\"/a\\nb\"]", "fs_read_allow = [\"/a b\"]",
-     2, 18, "fs_read_allow[0]", NULL, false},
+    {SBX_F_PATH_HAS_CONTROL, SBX_LINUX, "fs_read_allow = [\"/a\\nb\"]",
+     "fs_read_allow = [\"/a b\"]", 2, 18, "fs_read_allow[0]", NULL, false},
     {SBX_F_PATH_HAS_CONTROL, SBX_LINUX, "fs_write_allow = [\":cwd/out\\u0000/x\"]",
      "fs_write_allow = [\":cwd/out\"]", 2, 19, "fs_write_allow[0]", NULL, false},
     {SBX_F_PATH_HAS_CONTROL, SBX_MACOS, "fs_read_allow = [\"/tmp/a\\u0000b\"]",
@@ -134,8 +131,8 @@ static const struct row rows[] = {
      "network = { kind = \"allow_hosts\", hosts = [\"github.io\"] }",
      "network = { kind = \"allow_hosts\", hosts = [\"me.github.io\"] }", 2, 44, "network.hosts[0]",
      NULL, false},
-    {SBX_F_RAW_ARGS_GATE_OFF, SBX_LINUX, "raw_args = [\"--hostname\", \"x\"]", "raw_args = []", 2, 13,
-     "raw_args", NULL, false},
+    {SBX_F_RAW_ARGS_GATE_OFF, SBX_LINUX, "raw_args = [\"--hostname\", \"x\"]", "raw_args = []", 2,
+     13, "raw_args", NULL, false},
     {SBX_F_RAW_ARGS_UNSAFE, SBX_LINUX, "raw_args = [\"--cap-add\"]", "raw_args = [\"--as-pid-1\"]",
      2, 13, "raw_args[0]", ALLOW_RAW, false},
     {SBX_F_CEILING_EXCEEDED, SBX_LINUX, "max_memory_bytes = \"8GiB\"",
@@ -148,22 +145,22 @@ static const struct row rows[] = {
      "forbid_paths = [\"/srv/x\"]\n", false},
     {SBX_F_POLICY_UNSUPPORTED, SBX_WINDOWS, "filesystem = { \":root\" = \"read\" }",
      "filesystem = { \":home\" = \"read\" }", 2, 16, "filesystem.\":root\"", NULL, false},
-    {SBX_F_POLICY_UNSUPPORTED, SBX_WINDOWS, "fs_read_allow = ['D:\\']",
-     "fs_read_allow = ['D:\\x']", 2, 18, "fs_read_allow[0]", NULL, false},
+    {SBX_F_POLICY_UNSUPPORTED, SBX_WINDOWS, "fs_read_allow = ['D:\\']", "fs_read_allow = ['D:\\x']",
+     2, 18, "fs_read_allow[0]", NULL, false},
     {SBX_F_PLATFORM_UNSUPPORTED, SBX_WINDOWS, "user = \"x\"", "image = \"x\"", 2, 1, "user", NULL,
      false},
     {SBX_F_PLATFORM_UNSUPPORTED, SBX_MACOS, "raw_args = [\"--as-pid-1\"]", "user = \"x\"", 2, 1,
      "raw_args", ALLOW_RAW, false},
-    {SBX_F_ENV_NAME_INVALID, SBX_LINUX, "env = [[\"A=B\", \"x\"]]", "env = [[\"A.B\", \"x\"]]", 2, 8,
-     "env[0]", NULL, false},
+    {SBX_F_ENV_NAME_INVALID, SBX_LINUX, "env = [[\"A=B\", \"x\"]]", "env = [[\"A.B\", \"x\"]]", 2,
+     8, "env[0]", NULL, false},
     {SBX_F_ENV_NAME_INVALID, SBX_LINUX, "env_pass = [\"\"]", "env_pass = [\"A\"]", 2, 13,
      "env_pass[0]", NULL, false},
     {SBX_F_ENV_DUPLICATE, SBX_LINUX, "env = [[\"A\", \"x\"], [\"A\", \"y\"]]",
      "env = [[\"A\", \"x\"], [\"a\", \"y\"]]", 2, 20, "env[1]", NULL, false},
     {SBX_F_ENV_DUPLICATE, SBX_WINDOWS, "env = [[\"Path\", \"x\"]]\nenv_pass = [\"PATH\"]",
      "env = [[\"Path\", \"x\"]]\nenv_pass = [\"PATHS\"]", 3, 13, "env_pass[0]", NULL, false},
-    {SBX_F_ENV_LOADER, SBX_LINUX, "env_pass = [\"LD_PRELOAD\"]", "env_pass = [\"LDPRELOAD\"]", 2, 13,
-     "env_pass[0]", NULL, false},
+    {SBX_F_ENV_LOADER, SBX_LINUX, "env_pass = [\"LD_PRELOAD\"]", "env_pass = [\"LDPRELOAD\"]", 2,
+     13, "env_pass[0]", NULL, false},
     {SBX_F_ENV_LOADER, SBX_WINDOWS, "env_pass = [\"Node_Options\"]", "env_pass = [\"NODE_PATHS\"]",
      2, 13, "env_pass[0]", NULL, false},
     {SBX_F_SOCKET_ROOT_EQUIVALENT, SBX_LINUX, "unix_sockets = [\"/run/docker.sock\"]",
@@ -186,7 +183,7 @@ static const struct row rows[] = {
 
 /* Raised by whoever reads files or runs things: common/cli and common/run. */
 static const enum sbx_finding_code elsewhere[] = {
-    SBX_F_FILE_UNREADABLE,    SBX_F_FILE_TOO_LARGE,  SBX_F_SYNTAX,       SBX_F_USER_UNTRUSTED,
+    SBX_F_FILE_UNREADABLE,    SBX_F_FILE_TOO_LARGE,  SBX_F_SYNTAX,        SBX_F_USER_UNTRUSTED,
     SBX_F_MANIFEST_UNTRUSTED, SBX_F_BACKEND_MISSING, SBX_F_REQUIRE_UNMET,
 };
 
@@ -279,8 +276,8 @@ static void every_code_has_a_name_a_level_a_meaning_and_a_test(void)
         CHECK_INT(sbx_finding_row((enum sbx_finding_code)code)->code, code);
         CHECK(sbx_finding_row((enum sbx_finding_code)code)->meaning[0] != '\0');
         const char *name = name_of((enum sbx_finding_code)code);
-        CHECK(!sbx_text_eq(name, "unknown") && strspn(name, "abcdefghijklmnopqrstuvwxyz-8") ==
-                                                   strlen(name));
+        CHECK(!sbx_text_eq(name, "unknown") &&
+              strspn(name, "abcdefghijklmnopqrstuvwxyz-8") == strlen(name));
         bool tested = code == SBX_F_PATH_NOT_UTF8; /* below: TOML cannot say it */
         for (size_t i = 0; i < SBX_COUNT(rows); i++) {
             tested |= (int)rows[i].code == code;
@@ -297,13 +294,11 @@ static void every_code_has_a_name_a_level_a_meaning_and_a_test(void)
 static void the_codes_of_the_specification_exist(void)
 {
     static const char *const names[] = {
-        "path-not-absolute",  "path-empty",           "path-has-control",
-        "path-forbidden",     "path-missing",         "path-duplicate",
-        "path-dotdot",        "unknown-key",          "wrong-type",
-        "bad-value",          "out-of-range",         "conflict",
-        "raw-args-gate-off",  "raw-args-unsafe",      "policy-unsupported",
-        "backend-missing",    "platform-unsupported", "user-untrusted",
-        "host-pattern-invalid", "shared-platform-apex",
+        "path-not-absolute",    "path-empty",      "path-has-control",     "path-forbidden",
+        "path-missing",         "path-duplicate",  "path-dotdot",          "unknown-key",
+        "wrong-type",           "bad-value",       "out-of-range",         "conflict",
+        "raw-args-gate-off",    "raw-args-unsafe", "policy-unsupported",   "backend-missing",
+        "platform-unsupported", "user-untrusted",  "host-pattern-invalid", "shared-platform-apex",
     };
     for (size_t i = 0; i < SBX_COUNT(names); i++) {
         int value;
@@ -342,10 +337,10 @@ static void a_file_with_ten_mistakes_gives_all_ten_at_once(void)
         enum sbx_finding_code code;
         unsigned line, column;
     } want[] = {
-        {SBX_F_UNKNOWN_KEY, 2, 1},       {SBX_F_BAD_VALUE, 3, 8},
-        {SBX_F_PATH_NOT_ABSOLUTE, 4, 18}, {SBX_F_PATH_EMPTY, 4, 30},
-        {SBX_F_PATH_DOTDOT, 4, 34},      {SBX_F_PATH_FORBIDDEN, 5, 19},
-        {SBX_F_OUT_OF_RANGE, 6, 17},     {SBX_F_WRONG_TYPE, 7, 16},
+        {SBX_F_UNKNOWN_KEY, 2, 1},           {SBX_F_BAD_VALUE, 3, 8},
+        {SBX_F_PATH_NOT_ABSOLUTE, 4, 18},    {SBX_F_PATH_EMPTY, 4, 30},
+        {SBX_F_PATH_DOTDOT, 4, 34},          {SBX_F_PATH_FORBIDDEN, 5, 19},
+        {SBX_F_OUT_OF_RANGE, 6, 17},         {SBX_F_WRONG_TYPE, 7, 16},
         {SBX_F_HOST_PATTERN_INVALID, 8, 44}, {SBX_F_RAW_ARGS_GATE_OFF, 9, 13},
         {SBX_F_RAW_ARGS_UNSAFE, 9, 13},
     };

@@ -176,10 +176,9 @@ static void paths_of_kernels_devices_and_other_spellings_are_refused(void)
                        row->path);
         CHECK(fixture_read(&f, sbx_buf_text(&text)));
         fixture_resolve(&f);
-        const char *code = f.findings.errors == 0
-                               ? NULL
-                               : sbx_name_text(sbx_finding_code_names,
-                                               (int)f.findings.items[0].code);
+        const char *code = f.findings.errors == 0 ? NULL
+                                                  : sbx_name_text(sbx_finding_code_names,
+                                                                  (int)f.findings.items[0].code);
         if (!sbx_text_eq(code, row->code)) {
             printf("# %s\n", row->path);
             CHECK_TEXT(code, row->code);
@@ -191,8 +190,9 @@ static void paths_of_kernels_devices_and_other_spellings_are_refused(void)
 static void closing_a_kernel_path_is_allowed(void)
 {
     AUTO_FIXTURE f;
-    fixture_policy(&f, SBX_LINUX, "[sandbox]\nfilesystem = { \":root\" = \"read\", \"/proc\" = "
-                                  "\"none\", \"/d*\" = \"none\" }\n");
+    fixture_policy(&f, SBX_LINUX,
+                   "[sandbox]\nfilesystem = { \":root\" = \"read\", \"/proc\" = "
+                   "\"none\", \"/d*\" = \"none\" }\n");
     CHECK_INT(f.findings.errors, 0);
     CHECK_INT(fixture_access(&f, "/proc/1"), SBX_ACCESS_NONE);
     CHECK_INT(fixture_access(&f, "/dev/sda"), SBX_ACCESS_NONE);
@@ -297,6 +297,59 @@ static void a_list_beyond_the_bound_is_one_finding(void)
     }
 }
 
+/* `count` entries made by a format with one number, between two texts. */
+static void read_many(struct fixture *f, const char *before, const char *word, int count,
+                      const char *after)
+{
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1 << 20);
+    sbx_buf_printf(&text, "[sandbox]\n%s", before);
+    for (int i = 0; i < count; i++) {
+        sbx_buf_printf(&text, "%s%s%d%s", i == 0 ? "" : ", ", word, i, after);
+    }
+    sbx_buf_add_text(&text, before[0] == 'f' && before[1] == 'i' ? " }\n" : "]\n");
+    fixture_start(f, SBX_LINUX);
+    CHECK(fixture_read(f, sbx_buf_text(&text)));
+    fixture_resolve(f);
+}
+
+/* Rules are compared with each other: their number, their depth and the names are bounded. */
+static void rules_beyond_the_bounds_are_found_and_not_compared(void)
+{
+    static const struct {
+        const char *before, *word, *after;
+        int most;
+        enum sbx_finding_code code;
+    } rows[] = {
+        {"filesystem = { ", "\"/w/*", "\" = \"none\"", 255, SBX_F_OUT_OF_RANGE},
+        {"fs_read_allow = [", "\"/w/", "\"", 4000, SBX_F_OUT_OF_RANGE},
+        {"protect = [\"defaults\", ", "\"n", "\"", 256, SBX_F_OUT_OF_RANGE},
+    };
+    for (size_t i = 0; i < SBX_COUNT(rows); i++) {
+        AUTO_FIXTURE good;
+        read_many(&good, rows[i].before, rows[i].word, rows[i].most, rows[i].after);
+        CHECK_INT(good.findings.errors, 0);
+        AUTO_FIXTURE bad;
+        read_many(&bad, rows[i].before, rows[i].word,
+                  rows[i].most + 97 < 4096 ? rows[i].most + 97 : 4096, rows[i].after);
+        CHECK(fixture_findings(&bad, rows[i].code) > 0);
+    }
+    for (int names = 64; names <= 65; names++) {
+        AUTO_FIXTURE f;
+        AUTO_BUF text;
+        sbx_buf_init(&text, 1 << 16);
+        sbx_buf_add_text(&text, "[sandbox]\nfs_read_allow = [\"");
+        for (int i = 0; i < names; i++) {
+            sbx_buf_add_text(&text, "/n");
+        }
+        sbx_buf_add_text(&text, "\"]\n");
+        fixture_start(&f, SBX_LINUX);
+        CHECK(fixture_read(&f, sbx_buf_text(&text)));
+        fixture_resolve(&f);
+        CHECK_INT(fixture_findings(&f, SBX_F_PATH_TOO_LONG), names - 64);
+    }
+}
+
 /* Everything a manifest can hold, for the runs that follow. */
 static const char rich[] =
     "[sandbox]\nmode = \"workspace-write\"\nfs_read_allow = [\"/srv\", \"/srv/x\"]\n"
@@ -308,9 +361,21 @@ static const char rich[] =
     "[unit.x]\ncommand = [\"y\"]\nprofile = \"desktop\"\n";
 
 static const char *const probes[] = {
-    "/code/x",      "/code/.env",       "/code/d/.env",  "/code/a/q",     "/code/a/b/c",
-    "/code/.git/x", "/code/.git/hooks", "/code/key/x",   "/etc/shadow",   "/home/user/.config/sbx",
-    "/srv/x/y",     "/var/cache/z",     "/tmp/q",        "/home/user/project/.vscode", "/",
+    "/code/x",
+    "/code/.env",
+    "/code/d/.env",
+    "/code/a/q",
+    "/code/a/b/c",
+    "/code/.git/x",
+    "/code/.git/hooks",
+    "/code/key/x",
+    "/etc/shadow",
+    "/home/user/.config/sbx",
+    "/srv/x/y",
+    "/var/cache/z",
+    "/tmp/q",
+    "/home/user/project/.vscode",
+    "/",
 };
 
 /* Memory ends at every possible place: what comes out is whole, or is not called good. */
@@ -382,6 +447,8 @@ static const struct sbx_test tests[] = {
     {"findings are kept up to a bound and all counted",
      findings_are_kept_up_to_a_bound_and_all_counted},
     {"a list beyond the bound is one finding", a_list_beyond_the_bound_is_one_finding},
+    {"rules beyond the bounds are found and not compared",
+     rules_beyond_the_bounds_are_found_and_not_compared},
     {"with any amount of memory a policy is whole or refused",
      with_any_amount_of_memory_a_policy_is_whole_or_refused},
     {"a decision needs no memory", a_decision_needs_no_memory},

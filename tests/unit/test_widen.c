@@ -68,7 +68,7 @@ static const struct pair wider[] = {
     {WS "unix_sockets = [\"/run/agent.sock\"]", NULL},
     {WS "network = \"inherit\"", NULL},
     {WS HOSTS("hosts = [\"a.org\"]"), NULL},
-    {WS HOSTS(""), NULL},
+    {WS "network = { kind = \"allow_hosts\" }", NULL},
     {WS "protect = []", NULL},
     {WS "protect = [\".git\"]", NULL},
     /* Nothing is writable here, but flags may add a path, and the protections would be gone. */
@@ -94,7 +94,8 @@ static const struct pair wider[] = {
     {"fs_read_allow = [\"/usr\"]", NULL}, /* declared manifests inherit the network */
     {WS "network = \"deny\"", WS "filesystem = { \":cwd/keys\" = \"none\" }"},
     {WS, WS "filesystem = { \":cwd/**/.env\" = \"none\" }"},
-    {WS "filesystem = { \":cwd/**/.env\" = \"read\" }", WS "filesystem = { \":cwd/**/.env\" = \"none\" }"},
+    {WS "filesystem = { \":cwd/**/.env\" = \"read\" }",
+     WS "filesystem = { \":cwd/**/.env\" = \"none\" }"},
     {WS, WS "filesystem = { \":cwd/*.lock\" = \"read\" }"},
     {WS, WS "tmpfs = [\":cwd/cache\"]"},
     {WS "syscall_policy = \"inherit\"", WS "syscall_policy = \"strict\""},
@@ -128,7 +129,7 @@ static const struct pair tighter[] = {
     {WS "filesystem = { \":cwd/**/*.lock\" = \"read\" }", NULL},
     {WS "filesystem = { \":root\" = \"none\" }", NULL},
     {WS "fs_read_allow = [\"/srv\", \":home/x\"]", NULL}, /* readable already */
-    {WS "fs_write_allow = [\":cwd/out\"]", NULL},          /* writable already */
+    {WS "fs_write_allow = [\":cwd/out\"]", NULL},         /* writable already */
     {WS "tmpfs = [\"/var/cache\", \":cwd/tmp\"]", NULL},
     {WS "protect = [\"defaults\", \".env\"]", NULL},
     {WS "syscall_policy = \"strict\"", NULL},
@@ -148,7 +149,8 @@ static const struct pair tighter[] = {
     {WS "max_processes = 8", WS "max_processes = 8"},
     {WS, WS "git = \"commit\""},
     {WS "git = \"commit\"", WS "git = \"commit\""},
-    {WS "filesystem = { \":cwd/**/.env\" = \"none\" }", WS "filesystem = { \":cwd/**/.env\" = \"read\" }"},
+    {WS "filesystem = { \":cwd/**/.env\" = \"none\" }",
+     WS "filesystem = { \":cwd/**/.env\" = \"read\" }"},
 };
 
 static void each_way_of_widening_alone_is_detected(void)
