@@ -162,7 +162,7 @@ static bool may_write(struct sbx_arena *arena, const char *dir, const char *name
 static enum sbx_cgroup usable_cgroup(struct sbx_arena *arena)
 {
     struct sbx_str mounts = slurp(arena, "/proc/self/mountinfo", PROC_MAX);
-    struct sbx_str groups = slurp(arena, "/proc/self/cgroup", 16 * 1024);
+    struct sbx_str groups = slurp(arena, "/proc/self/cgroup", 16u << 10);
     const char *dir = group_dir(arena, mounts, groups, "");
     if (may_write(arena, dir, ".") && may_write(arena, dir, "cgroup.procs")) {
         const char *path = sbx_arena_printf(arena, "%s/cgroup.controllers", dir);
@@ -191,7 +191,7 @@ void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
 
     /* The texts of /proc are not wanted after this: they live in an arena of their own. */
     AUTO_ARENA scratch;
-    sbx_arena_init(&scratch, 2 * PROC_MAX);
+    sbx_arena_init(&scratch, (size_t)2 * PROC_MAX);
     out->cgroup = usable_cgroup(&scratch);
 
     struct utsname name;

@@ -262,7 +262,7 @@ enum sbx_code sbx_os_run_plain(const struct sbx_plain_run *run, struct sbx_outco
                                struct sbx_err *err)
 {
     AUTO_ARENA scratch;
-    sbx_arena_init(&scratch, 64 * 1024);
+    sbx_arena_init(&scratch, 64u << 10);
     struct sbx_path program;
     enum sbx_code code =
         sbx_os_find_program(&scratch, run->program, run->search_path, &program, err);

@@ -187,7 +187,7 @@ static const char *replace(int dir_fd, const char *name, struct sbx_str content)
 enum sbx_code sbx_os_write_atomic(const char *path, struct sbx_str content, struct sbx_err *err)
 {
     AUTO_FD dir = -1;
-    const char *name;
+    const char *name = NULL;
     enum sbx_code code = open_directory_of(path, &dir, &name, err);
     if (code != SBX_OK) {
         return code;
@@ -234,7 +234,7 @@ static enum sbx_code lock(const char *path, int fd, struct sbx_err *err)
 static enum sbx_code open_lock(const char *path, int *out, struct sbx_err *err)
 {
     AUTO_FD dir = -1;
-    const char *name;
+    const char *name = NULL;
     enum sbx_code code = open_directory_of(path, &dir, &name, err);
     if (code != SBX_OK) {
         return code;

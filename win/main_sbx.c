@@ -15,8 +15,8 @@ enum { EXIT_REFUSED = 125, ARGUMENTS_ARENA = 4 << 20 };
 
 #ifdef __MINGW32__
 /* Arguments with * or ? are the command's: the C runtime must not expand them. */
-extern int _dowildcard;
-int _dowildcard = 0;
+extern int _dowildcard; /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
+int _dowildcard = 0;    /* NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp) */
 #endif
 
 int wmain(int argc, wchar_t **argv);

@@ -148,7 +148,7 @@ enum sbx_code sbx_os_context(struct sbx_arena *arena, struct sbx_context *out, s
         .runtime_dir = no_path(),
         .lookup = look_up,
     };
-    struct sbx_path local;
+    struct sbx_path local = {0};
     enum sbx_code code = current_directory(arena, &made.cwd, err);
     if (code == SBX_OK) {
         code = temp_directory(arena, &made.tmp, err);
@@ -180,7 +180,7 @@ enum sbx_code sbx_os_context(struct sbx_arena *arena, struct sbx_context *out, s
 
 enum sbx_code sbx_os_policy_dir(struct sbx_arena *arena, struct sbx_path *out, struct sbx_err *err)
 {
-    struct sbx_path data;
+    struct sbx_path data = {0};
     enum sbx_code code = known_folder(arena, &FOLDERID_ProgramData, "ProgramData", &data, err);
     return code == SBX_OK ? below(arena, data, out, err) : code;
 }

@@ -161,7 +161,7 @@ enum sbx_code sbx_os_read_file(struct sbx_arena *arena, const char *path, size_t
         return read_stdin(arena, max_bytes, out, info, err);
     }
     AUTO_HANDLE file = NULL;
-    struct sbx_file_info found;
+    struct sbx_file_info found = {0};
     enum sbx_code code = open_regular(path, &file, &found, err);
     if (code != SBX_OK) {
         return code;

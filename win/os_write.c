@@ -215,7 +215,7 @@ static const char *replace(struct sbx_arena *arena, const wchar_t *path,
 enum sbx_code sbx_os_write_atomic(const char *path, struct sbx_str content, struct sbx_err *err)
 {
     AUTO_ARENA scratch;
-    sbx_arena_init(&scratch, 2 * PATH_ARENA);
+    sbx_arena_init(&scratch, (size_t)2 * PATH_ARENA);
     wchar_t *wide;
     enum sbx_code code = sbx_wide_path(&scratch, path, &wide, err);
     if (code != SBX_OK) {
@@ -268,7 +268,7 @@ static enum sbx_code lock(const char *path, HANDLE file, struct sbx_err *err)
 static enum sbx_code open_lock(const char *path, HANDLE *out, struct sbx_err *err)
 {
     AUTO_ARENA scratch;
-    sbx_arena_init(&scratch, 2 * PATH_ARENA);
+    sbx_arena_init(&scratch, (size_t)2 * PATH_ARENA);
     wchar_t *wide;
     const char *name = sbx_arena_printf(&scratch, "%s.lock", path);
     if (name == NULL) {

@@ -133,12 +133,12 @@ static bool is_letter(wchar_t unit)
 enum sbx_code sbx_wide_path(struct sbx_arena *arena, const char *path, wchar_t **out,
                             struct sbx_err *err)
 {
-    wchar_t *wide;
+    wchar_t *wide = NULL;
     enum sbx_code code = sbx_wide_from(arena, path, &wide, err);
     if (code != SBX_OK) {
         return code;
     }
-    if (*wide == L'\0') {
+    if (wide == NULL || *wide == L'\0') {
         return sbx_err_set(err, SBX_E_INVALID, "the name of the file is empty");
     }
     const wchar_t *full = filled(arena, fill_full, wide);
@@ -175,7 +175,7 @@ enum sbx_code sbx_wide_to_path(struct sbx_arena *arena, const wchar_t *wide, str
     if (wcsncmp(wide, LONG_PREFIX, LONG_PREFIX_LEN) == 0 && is_letter(wide[LONG_PREFIX_LEN])) {
         wide += LONG_PREFIX_LEN;
     }
-    const char *text;
+    const char *text = NULL;
     enum sbx_code code = sbx_wide_to(arena, wide, &text, err);
     if (code != SBX_OK) {
         return code;

@@ -142,8 +142,8 @@ static enum sbx_code change_store(void *state, struct sbx_arena *arena, struct s
 enum sbx_code sbx_trust_change(struct sbx_arena *arena, const struct sbx_context *context,
                                const char *path, const char *digest, bool *changed,
                                struct sbx_err *err) {
-    struct sbx_path file;
-    struct sbx_trust_store store;
+    struct sbx_path file = {.text = ""};
+    struct sbx_trust_store store = {0};
     enum sbx_code code = store_path(arena, context, &file, err);
     if (code != SBX_OK) return code;
     /* A store that may not be believed is not made believable by writing it anew. */

@@ -174,7 +174,7 @@ bool sbx_address_read_loose_v4(struct sbx_str text, struct sbx_address *out)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-static unsigned group_at(const struct sbx_address *address, unsigned index)
+static unsigned group_at(const struct sbx_address *address, size_t index)
 {
     return (unsigned)address->bytes[2 * index] << 8 | address->bytes[2 * index + 1];
 }

@@ -11,7 +11,7 @@
 
 #include "common/base/banned.h"
 
-#define TEXT_MAX_BYTES 2048
+#define TEXT_MAX_BYTES ((size_t)2048)
 
 const struct sbx_name sbx_finding_code_names[] = {
     {SBX_F_FILE_UNREADABLE, "file-unreadable"},

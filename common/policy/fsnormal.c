@@ -136,14 +136,13 @@ static bool is_redundant(const struct sbx_policy *policy, const struct sbx_rule 
                          const struct sbx_rule *above) {
     if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->by == SBX_BY_ADMINISTRATOR)
         return false;
-    if (above == NULL) {
-        if (rule->access != SBX_ACCESS_NONE) return false;
-    } else if (above->kind != SBX_RULE_HOST || above->access != rule->access) {
+    enum sbx_access around = above == NULL ? SBX_ACCESS_NONE : above->access;
+    bool is_private = above != NULL && above->kind != SBX_RULE_HOST;
+    if (is_private || around != rule->access) return false;
+    /* An entry that lifts a protection says something. */
+    if (above != NULL && rule->access == SBX_ACCESS_WRITE &&
+        sbx_protection_between(policy, above->path, rule->path) != NULL)
         return false;
-    } else if (rule->access == SBX_ACCESS_WRITE &&
-               sbx_protection_between(policy, above->path, rule->path) != NULL) {
-        return false;
-    }
     return !glob_intervenes(&policy->rules, rule, above);
 }
 

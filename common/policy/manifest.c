@@ -19,7 +19,7 @@ static const struct sbx_kind *const kinds[SBX_KIND_COUNT] = {
 };
 
 const struct sbx_kind *sbx_kind_of(enum sbx_kind_id id) {
-    return kinds[id];
+    return id < SBX_KIND_COUNT ? kinds[id] : NULL;
 }
 
 static void *field_of(struct sbx_manifest *manifest, const struct sbx_key_row *row) {
@@ -185,8 +185,9 @@ bool sbx_manifest_print_flags(struct sbx_arena *arena, const struct sbx_manifest
     struct sbx_flag_list flags = {.arena = arena};
     for (size_t i = 0; i < SBX_KEY_COUNT; i++) {
         const struct sbx_key_row *row = &sbx_key_rows[i];
-        if (says_something(manifest, row))
-            kinds[row->kind]->to_flags(&flags, row, const_field_of(manifest, row));
+        const struct sbx_kind *kind = sbx_kind_of(row->kind);
+        if (kind != NULL && says_something(manifest, row))
+            kind->to_flags(&flags, row, const_field_of(manifest, row));
     }
     if (flags.failed) return false;
     *out = flags.items;

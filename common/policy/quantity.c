@@ -5,6 +5,10 @@
 
 #include "common/base/banned.h"
 
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+#define TIB ((uint64_t)1 << 40)
+
 struct unit {
     const char *text;
     uint64_t factor;
@@ -23,14 +27,14 @@ static const struct unit size_units[] = {{"B", 1},
                                          {"K", 1024},
                                          {"KiB", 1024},
                                          {"KB", 1000},
-                                         {"M", 1024 * 1024},
-                                         {"MiB", 1024 * 1024},
-                                         {"MB", 1000 * 1000},
-                                         {"G", 1024 * 1024 * 1024},
-                                         {"GiB", 1024 * 1024 * 1024},
-                                         {"GB", 1000 * 1000 * 1000},
-                                         {"T", (uint64_t)1 << 40},
-                                         {"TiB", (uint64_t)1 << 40},
+                                         {"M", MIB},
+                                         {"MiB", MIB},
+                                         {"MB", 1000000u},
+                                         {"G", GIB},
+                                         {"GiB", GIB},
+                                         {"GB", 1000000000u},
+                                         {"T", TIB},
+                                         {"TiB", TIB},
                                          {"TB", 1000000000000u},
                                          {NULL, 0}};
 
@@ -99,9 +103,9 @@ void sbx_duration_print(uint64_t ns, struct sbx_buf *out) {
 }
 
 void sbx_bytes_print(uint64_t bytes, struct sbx_buf *out) {
-    static const struct unit shown[] = {{"TiB", (uint64_t)1 << 40},
-                                        {"GiB", 1024 * 1024 * 1024},
-                                        {"MiB", 1024 * 1024},
+    static const struct unit shown[] = {{"TiB", TIB},
+                                        {"GiB", GIB},
+                                        {"MiB", MIB},
                                         {"KiB", 1024},
                                         {"B", 1}};
     for (size_t i = 0; i < SBX_COUNT(shown); i++) {

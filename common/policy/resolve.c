@@ -459,8 +459,8 @@ void sbx_policy_resolve(struct sbx_arena *arena, const struct sbx_manifest *mani
     if (sbx_manifest_has(manifest, SBX_KEY_MODE)) out->preset_at = manifest->at[SBX_KEY_MODE];
     struct resolve r = {arena, manifest, ceiling, findings, out};
     check_platform(&r);
+    resolve_network(&r); /* before the choices: overrides are listed in the order of the keys */
     resolve_choices(&r);
-    resolve_network(&r);
     resolve_limits(&r);
     resolve_env(&r);
     sbx_fspolicy_resolve(arena, manifest, ceiling, findings, out);

@@ -127,8 +127,8 @@ static int verb_late(char **args)
 static int verb_hang(char **args, char *self)
 {
 #ifdef _WIN32
-    char *late[] = {self, (char *)"late", args[1], args[2], NULL};
-    if (_spawnv(_P_NOWAIT, self, (const char *const *)late) == -1) return 1;
+    const char *late[] = {self, "late", args[1], args[2], NULL};
+    if (_spawnv(_P_NOWAIT, self, late) == -1) return 1;
 #else
     (void)self;
     pid_t pid = fork();

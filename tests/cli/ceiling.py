@@ -1,12 +1,13 @@
 """The administrator's policy is a ceiling on every manifest. /etc/sbx is never touched: sbx runs in a mount
-namespace of its own, where /etc is a copy made of links with a policy in it."""
+namespace of its own, where /etc is a copy made of links with a policy in it. Under Wine the prefix is the test's
+own machine, but no file in it can belong to an administrator: only the refusals can be shown."""
 
 import os
 import pathlib
 import shutil
 import subprocess
 
-from harness import main, promise
+from harness import PLATFORM, main, native, promise
 
 # $0 is the policy's file, $1 its owner:group or "", $2 its mode; the rest is the command.
 INSIDE = r'''
@@ -42,7 +43,7 @@ def namespace():
     return None, f"no mount namespace can be made: {why}"
 
 
-UNSHARE, WHY_NOT = namespace()
+UNSHARE, WHY_NOT = namespace() if PLATFORM == "linux" else (None, "")
 
 
 class Machine:
@@ -223,6 +224,30 @@ def _(t):
 @promise("a policy that cannot be read is not a policy that is absent", on=LINUX)
 def _(t):
     check_nothing_works(t, Machine(t, None, mode="755"), "file-unreadable")
+
+
+@promise("a policy that no administrator owns, or that is not understood, stops everything", on=("windows",))
+def _(t):
+    if "WINEPREFIX" not in os.environ:
+        t.skip("wine", "only a Wine prefix may get a policy")
+    place = pathlib.Path(os.environ["WINEPREFIX"]) / "drive_c/ProgramData/sbx"
+    place.mkdir(parents=True)
+    try:
+        for text in ("max_cpu_secs = 10\n", "nonsense"):
+            (place / "policy.toml").write_text(text)
+            mark = t.project / "ran"
+            done = t.run("run", "--", t.actor, "touch", native(mark), env=t.unboxed)
+            t.equal((done.status, mark.exists()), (125, False), done)
+            t.has(done.err, "error[user-untrusted]", done)
+            for words, status in ((("explain",), 1), (("why", "--path", "x"), 2), (("doctor",), 1)):
+                done = t.run(*words)
+                t.equal(done.status, status, done)
+                t.has(done.out + done.err, "policy", done)
+            for words in (("version",), ("help",), ("explain", "--platform", "linux")):
+                t.equal(t.run(*words).status, 0, words)
+    finally:
+        shutil.rmtree(place)
+    t.equal(t.run("run", "--", t.actor, "exit", 3, env=t.unboxed).status, 3, "and without it all is well again")
 
 
 @promise("other platforms' plans and plain questions need no policy", on=LINUX)

@@ -3,6 +3,7 @@
 import concurrent.futures
 import hashlib
 import os
+import pathlib
 
 from harness import POSIX, WINDOWS, main, native, promise, toml
 
@@ -25,6 +26,10 @@ def is_refused(t, **options):
 
 
 def store_of(t):
+    """On Windows the system says where it is, whatever the environment: one for all cases."""
+    if WINDOWS:
+        users = pathlib.Path(os.environ["WINEPREFIX"]) / "drive_c/users"
+        return next(users.glob("*/AppData/Local")) / "sbx/trust"
     return t.home / ".local/state/sbx/trust"
 
 
@@ -244,7 +249,7 @@ def check_store_refused(t, text, secret):
 def planted(t):
     """A line that accepts the wide manifest of the case."""
     digest = hashlib.sha256(WIDE.encode()).hexdigest()
-    return f"{digest} {t.project}/sbx.toml\n"
+    return f"{digest} {native(t.project / 'sbx.toml')}\n"
 
 
 def plant(t, content):
@@ -253,21 +258,23 @@ def plant(t, content):
     store_of(t).chmod(0o600)
 
 
-@promise("a planted line works, so that refusing it below means something", on=POSIX)
+@promise("a planted line works, so that refusing it below means something")
 def _(t):
     plant(t, planted(t))
     t.manifest(WIDE)
     t.equal(is_used(t), True)
+    store_of(t).unlink()
 
 
-@promise("a damaged store is refused, not read half", on=POSIX)
+@promise("a damaged store is refused, not read half")
 def _(t):
     good = planted(t)
     for content in ("nonsense\n", good + "nonsense\n", good[:-1], good[:40], good + "\n", good.upper(),
                     good.replace(" ", "\t"), "0" * 64 + " \n", good.replace(" ", "  ", 1)[1:], b"\0" * 100,
                     b"\xff\xfe\n", good.encode() + b"\0\n"):
         plant(t, content)
-        check_store_refused(t, "is damaged", str(t.project))
+        check_store_refused(t, "is damaged", native(t.project))
+        store_of(t).unlink()
 
 
 @promise("a store that others may change is refused", on=POSIX)

@@ -346,8 +346,10 @@ static const char *respell(struct fixture *f, uint64_t *seed, const char *path)
 /* Some literal entries move from the table to the lists, which say the same. */
 static void move_to_lists(struct fixture *f, uint64_t *seed, struct sbx_manifest *manifest)
 {
-    manifest->fs_read_allow.items = SBX_NEW_ARRAY(&f->arena, struct sbx_text, 2 * MAX_RULES);
-    manifest->fs_write_allow.items = SBX_NEW_ARRAY(&f->arena, struct sbx_text, 2 * MAX_RULES);
+    manifest->fs_read_allow.items =
+        SBX_NEW_ARRAY(&f->arena, struct sbx_text, (size_t)2 * MAX_RULES);
+    manifest->fs_write_allow.items =
+        SBX_NEW_ARRAY(&f->arena, struct sbx_text, (size_t)2 * MAX_RULES);
     size_t kept = 0;
     for (size_t i = 0; i < manifest->filesystem.count; i++) {
         struct sbx_fs_entry entry = manifest->filesystem.items[i];

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "common/policy/manifest_kind.h"
+#include "common/policy/toml.h"
+#include "common/policy/value_print.h"
 #include "tests/check.h"
 #include "tests/unit/policy_fixture.h"
 
@@ -186,6 +188,38 @@ static void a_value_tree_is_read_without_any_text(void)
     CHECK_TEXT(manifest.fs_read_allow.items[0].at.source, "wire");
     /* What is copied does not die with the document. */
     CHECK(manifest.fs_read_allow.items[0].text.ptr != path.string.ptr);
+}
+
+static void a_value_tree_prints_as_toml_and_json(void)
+{
+    AUTO_FIXTURE f;
+    fixture_start(&f, SBX_LINUX);
+    static const char toml[] = "a = 1\nb = -2.5\nc = 1.0\nd = true\ne = [\"x\\\"\\u001f\", []]\n"
+                               "\"k k\" = { x = {}, y = inf, z = 1e22 }\n";
+    struct sbx_value root;
+    struct sbx_value again;
+    CHECK_CODE(sbx_toml_read(&f.arena, "x", sbx_str(toml), NULL, &root, NULL, NULL), SBX_OK, NULL);
+    AUTO_BUF text;
+    sbx_buf_init(&text, 4096);
+    sbx_buf_add_text(&text, "v = ");
+    sbx_value_print_toml(&root, &text);
+    CHECK_CODE(sbx_toml_read(&f.arena, "y", sbx_buf_str(&text), NULL, &again, NULL, NULL), SBX_OK,
+               NULL);
+    CHECK(sbx_value_equal(&root, sbx_value_get(&again, "v")));
+    CHECK(sbx_value_get(&again, "w") == NULL && sbx_value_get(NULL, "v") == NULL);
+    CHECK(sbx_value_get(sbx_value_get(&root, "a"), "v") == NULL);
+    CHECK(!sbx_value_equal(sbx_value_get(&root, "a"), sbx_value_get(&root, "c")));
+    /* What the other spelling cannot say is not printed as something else. */
+    struct sbx_value null = {.type = SBX_VALUE_NULL};
+    struct sbx_value date = {.type = SBX_VALUE_DATETIME};
+    sbx_buf_reset(&text);
+    sbx_value_print_toml(&null, &text);
+    CHECK(text.failed && !sbx_value_equal(&null, &date) && !sbx_value_equal(&date, &date));
+    sbx_buf_reset(&text);
+    struct sbx_jsonw json;
+    sbx_jsonw_init(&json, &text, false);
+    sbx_value_print_json(sbx_value_get(&root, "c"), &json);
+    CHECK(text.failed);
 }
 
 /* Every type of value for every key: a finding or a value, never a crash, and null never accepted. */
@@ -415,6 +449,7 @@ static const struct sbx_test tests[] = {
     {"every example of the key table is accepted", every_example_of_the_key_table_is_accepted},
     {"TOML, JSON and flags give the same manifest", toml_json_and_flags_give_the_same_manifest},
     {"a value tree is read without any text", a_value_tree_is_read_without_any_text},
+    {"a value tree prints as TOML and JSON", a_value_tree_prints_as_toml_and_json},
     {"a value of any type is accepted or found wrong",
      a_value_of_any_type_is_accepted_or_found_wrong},
     {"a scalar that is not understood stays unset", a_scalar_that_is_not_understood_stays_unset},

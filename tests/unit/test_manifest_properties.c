@@ -44,8 +44,7 @@ static const char *const nasty[] = {
     "\x1b[31m",
     "\xc3\xa9",
     "\xf0\x9f\x98\x80",
-    "\xe2\x80\xae"
-    "bidi",
+    "\xe2\x80\xaeXY",
     "\xef\xbf\xbd",
     "\\u0041",
     "${HOME}",

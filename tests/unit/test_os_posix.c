@@ -269,7 +269,7 @@ static void relative_variables_are_ignored(void)
         CHECK_TEXT(context.tmp.text, "/var/tmp");
     }
     static const char *const bad[] = {NULL, "", "relative", "/a/../b", "/bad\xff", "/bad\n"};
-    struct sbx_path homes[SBX_COUNT(bad)];
+    struct sbx_path homes[SBX_COUNT(bad)] = {{0}};
     for (size_t i = 0; i < SBX_COUNT(bad); i++) {
         set("HOME", bad[i]);
         if (context_now(&arena, &context)) {

@@ -286,6 +286,61 @@ static void who_and_how_are_part_of_the_plan(void)
     CHECK(strstr(json.data, "\"group\": 12") != NULL);
 }
 
+static void every_part_of_a_policy_is_shown(void)
+{
+    AUTO_FIXTURE f;
+    fixture_policy(
+        &f, SBX_LINUX,
+        "[sandbox]\nprofile = \"strict\"\nfs_write_allow = [\"/code\"]\nnetwork = { kind = "
+        "\"allow_hosts\", hosts = [\"b.org\", \"a.org:8443\"], local = [\"localhost:80\"] }\n"
+        "syscall_policy = \"inherit\"\ntimeout = \"90s\"\nmax_memory_bytes = \"1GiB\"\n"
+        "max_cpu_secs = 7\nmax_processes = 9\nmax_output_bytes = \"3MiB\"\nenv = [[\"A\", "
+        "\"x\"]]\nenv_pass = [\"PATH\"]\n");
+    static const char *const command[] = {"true", "--flag", NULL};
+    plan_for(&f, SBX_BACKEND_BWRAP, command);
+    AUTO_BUF text;
+    AUTO_BUF json;
+    print_both(&f, &text, &json);
+    static const char *const lines[] = {
+        "overrides network: allow_hosts instead of deny  sbx.toml:4\n",
+        "          syscall_policy: inherit instead of strict  sbx.toml:5\n",
+        "          write  /code                                          sbx.toml:3\n",
+        "protected read   /code/**: ",
+        "network   allow_hosts: a.org:8443 b.org; local: localhost:80\n",
+        "limits    time 90s | memory 1GiB | cpu 7s | processes 9 | output 3MiB\n",
+        "env       A PATH(passed) (host environment dropped)\n",
+    };
+    for (size_t i = 0; i < SBX_COUNT(lines); i++) {
+        if (strstr(text.data, lines[i]) == NULL) {
+            printf("# not in the plan: %s", lines[i]);
+        }
+        CHECK(strstr(text.data, lines[i]) != NULL);
+    }
+    json_t *root = json_loadb(json.data, json.len, JSON_REJECT_DUPLICATES, NULL);
+    CHECK(root != NULL);
+    CHECK_INT(json_array_size(json_object_get(root, "overrides")), 2);
+    CHECK_INT(json_array_size(json_object_get(root, "command")), 2);
+    json_t *limits = json_object_get(root, "limits");
+    CHECK_INT(json_integer_value(json_object_get(limits, "timeout_ms")), 90000);
+    CHECK_INT(json_integer_value(json_object_get(limits, "cpu_secs")), 7);
+    json_t *network = json_object_get(root, "network");
+    CHECK_TEXT(json_string_value(json_array_get(json_object_get(network, "hosts"), 0)),
+               "a.org:8443");
+    json_decref(root);
+}
+
+static void an_empty_list_of_hosts_is_said_to_allow_nothing(void)
+{
+    AUTO_FIXTURE f;
+    fixture_policy(&f, SBX_LINUX,
+                   "[sandbox]\nprofile = \"strict\"\nnetwork = { kind = \"allow_hosts\" }\n");
+    fixture_plan(&f);
+    AUTO_BUF text;
+    AUTO_BUF json;
+    print_both(&f, &text, &json);
+    CHECK(strstr(text.data, "an empty list allows nothing") != NULL);
+}
+
 /* ---- tiers ---- */
 
 static void every_tier_has_a_mechanism_and_what_is_less_has_a_reason(void)
@@ -398,6 +453,9 @@ static const struct sbx_test tests[] = {
     {"every preset prints as valid JSON on every platform",
      every_preset_prints_as_valid_json_on_every_platform},
     {"who and how are part of the plan", who_and_how_are_part_of_the_plan},
+    {"every part of a policy is shown", every_part_of_a_policy_is_shown},
+    {"an empty list of hosts is said to allow nothing",
+     an_empty_list_of_hosts_is_said_to_allow_nothing},
     {"every tier has a mechanism, and what is less has a reason",
      every_tier_has_a_mechanism_and_what_is_less_has_a_reason},
     {"rlimits alone are never called enforced", rlimits_alone_are_never_called_enforced},

@@ -162,8 +162,11 @@ static void only_declared_and_passed_variables_arrive(void)
     const char *passed[] = {"PATH", "SBX_TEST_NO_SUCH_VARIABLE"};
     struct sbx_policy policy = {
         .env = pairs, .env_count = 2, .env_pass = passed, .env_pass_count = 2};
-    const char *const *env;
+    const char *const *env = NULL;
     CHECK_CODE(sbx_environment_make(&pc.arena, &policy, &env, &pc.err), SBX_OK, &pc.err);
+    if (!CHECK(env != NULL)) {
+        return;
+    }
     CHECK_TEXT(env[0], "B=2");
     CHECK_TEXT(env[1], "C=x=y");
     if (CHECK(env[2] != NULL)) {

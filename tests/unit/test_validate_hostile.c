@@ -106,8 +106,10 @@ static void a_document_without_a_sandbox_is_not_an_empty_policy(void)
     fixture_start(&f, SBX_LINUX);
     CHECK(fixture_read(&f, "[sandbox]\n"));
     CHECK_INT(f.findings.count, 0);
-    CHECK(fixture_read(&f, "sandbox = 5\n"));
-    CHECK_INT(fixture_findings(&f, SBX_F_WRONG_TYPE), 1);
+    CHECK(fixture_read(&f, "sandbox = 5\nunit = 5\n"));
+    CHECK_INT(fixture_findings(&f, SBX_F_WRONG_TYPE), 2);
+    CHECK(fixture_read_json(&f, "[]"));
+    CHECK_INT(fixture_findings(&f, SBX_F_WRONG_TYPE), 3);
 }
 
 /* ---- paths that may never be granted ---- */

@@ -267,7 +267,7 @@ static void private_lists_are_private(void)
 {
     static const wchar_t *const lists[] = {
         L"D:P",
-        L"D:(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;" OWNER L")",
+        (L"D:(A;;FA;;;SY)(A;;FA;;;BA)(A;;FA;;;" OWNER L")"),
         L"D:(A;;FA;;;S-1-5-80-956008885-3418522649-1831038044-1853292631-2271478464)(A;;FR;;;WD)",
         L"D:(A;;FRFX;;;WD)(A;;FR;;;BU)",
         L"D:(D;;FA;;;WD)",
