@@ -1,11 +1,10 @@
 # What is installed next to the programs, and the archives `make package` writes. Same sources, same
 # bytes: scripts/package sets SOURCE_DATE_EPOCH.
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-foreach(document IN ITEMS README.md docs/MANIFEST.md)
-  if(EXISTS ${PROJECT_SOURCE_DIR}/${document})
-    install(FILES ${document} DESTINATION ${CMAKE_INSTALL_DOCDIR})
-  endif()
-endforeach()
+install(FILES README.md CHANGELOG.md SECURITY.md CONTRIBUTING.md
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# With their folders, so that the links between them hold.
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN man EXCLUDE)
 
 if(NOT WIN32)
   foreach(section IN ITEMS 1 5 8)

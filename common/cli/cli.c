@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+#include "common/base/log.h"
 #include "common/cli/report.h"
 
 #include "common/base/banned.h"
@@ -116,12 +117,35 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
     return row->handle(cli);
 }
 
+/* SBX_LOG=error|warn|info|debug: how sbx came to its decisions, on standard error. */
+static void log_line(void *unused, enum sbx_log_level level, const char *line) {
+    static const char *const names[] = {"error", "warn", "info", "debug", "off"};
+    (void)unused;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 64u << 10);
+    sbx_buf_printf(&text, "sbx: log %s: %s\n", names[level], line);
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+static void start_log(struct sbx_cli *cli) {
+    const char *asked = sbx_os_env(&cli->arena, "SBX_LOG");
+    enum sbx_log_level level;
+    if (asked == NULL || asked[0] == '\0') return;
+    if (sbx_log_level_from(sbx_str(asked), &level)) {
+        sbx_log_to(log_line, NULL, level);
+        return;
+    }
+    sbx_log_to(log_line, NULL, SBX_LOG_WARN);
+    sbx_log(SBX_LOG_WARN, "SBX_LOG is one of error, warn, info, debug and off, not \"%s\"", asked);
+}
+
 int sbx_cli_main(int argc, const char *const *argv) {
     static struct sbx_cli cli;
     sbx_arena_init(&cli.arena, ARENA_BYTES);
     sbx_findings_init(&cli.findings, &cli.arena);
     sbx_probe_cache_init(&cli.probes);
     sbx_output_init(&cli.out, &cli.arena, NULL);
+    start_log(&cli);
     int status = dispatch(&cli, argc, argv);
     sbx_probe_cache_release(&cli.probes);
     sbx_arena_release(&cli.arena);

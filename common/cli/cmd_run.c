@@ -146,6 +146,8 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
         }
         (void)sbx_output_write(SBX_STDERR, &text);
     }
+    if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL)
+        sbx_selection_findings(&report->prepared->selection, &cli->findings);
     send_json(cli, report);
     return (int)status;
 }

@@ -58,7 +58,9 @@ static void text_file(const struct sbx_cli *cli, const char *path,
         sbx_tone_add(text, cli->out.colour_stdout, SBX_TONE_GOOD, ": ok\n");
         return;
     }
-    sbx_buf_printf(text, ": %zu errors, %zu warnings\n", findings->errors, findings->warnings);
+    sbx_buf_printf(text, ": %zu error%s, %zu warning%s\n", findings->errors,
+                   findings->errors == 1 ? "" : "s", findings->warnings,
+                   findings->warnings == 1 ? "" : "s");
 }
 
 static bool ceiling_ok(struct sbx_cli *cli, const struct sbx_context *context,

@@ -86,19 +86,27 @@ static void print_place(const struct sbx_finding *finding, struct sbx_buf *buf) 
     sbx_buf_add_char(buf, '\n');
 }
 
-/* Hints may hold several lines (the offending line and a caret); each is indented. */
-static void print_hint(const char *hint, struct sbx_buf *buf) {
-    struct sbx_str rest = sbx_str(hint);
+/* Text of one or more lines, each after its own prefix. */
+static void print_lines(const char *text, const char *first, const char *next, struct sbx_buf *buf) {
+    struct sbx_str rest = sbx_str(text);
     bool more = true;
-    bool is_first = true;
+    const char *prefix = first;
     while (more) {
         struct sbx_str line;
         more = sbx_str_split(rest, '\n', &line, &rest);
-        sbx_buf_add_text(buf, is_first ? "  fix: " : "       ");
+        sbx_buf_add_text(buf, prefix);
         sbx_buf_add_visible(buf, line, false);
         sbx_buf_add_char(buf, '\n');
-        is_first = false;
+        prefix = next;
     }
+}
+
+/* A syntax error shows the line and a caret below it; everything else says what to do. */
+static void print_hint(const char *hint, bool is_source, struct sbx_buf *buf) {
+    if (is_source)
+        print_lines(hint, "   | ", "   | ", buf);
+    else
+        print_lines(hint, "  fix: ", "       ", buf);
 }
 
 void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_output *out, bool colour,
@@ -111,7 +119,9 @@ void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_outpu
     sbx_tone_add(buf, colour, level_tone(finding->level), sbx_buf_text(&head));
     sbx_buf_printf(buf, ": %s\n", finding->text);
     print_place(finding, buf);
-    if (finding->hint != NULL && !out->quiet) print_hint(finding->hint, buf);
+    bool is_source = finding->code == SBX_F_SYNTAX;
+    bool is_shown = finding->hint != NULL && finding->hint[0] != '\0' && !out->quiet;
+    if (is_shown) print_hint(finding->hint, is_source, buf);
 }
 
 void sbx_findings_print(const struct sbx_findings *findings, const struct sbx_output *out,
@@ -168,7 +178,7 @@ void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf) 
     if (err->call != NULL)
         sbx_buf_printf(buf, " (%s: %s %" PRId64 ")", err->call, domain_text(err->os), err->raw);
     sbx_buf_add_char(buf, '\n');
-    if (err->hint[0] != '\0') print_hint(err->hint, buf);
+    if (err->hint[0] != '\0') print_hint(err->hint, false, buf);
 }
 
 void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json) {

@@ -30,7 +30,7 @@ void sbx_report_selection(const struct sbx_selection *selection, struct sbx_json
         sbx_jsonw_pair_text(json, "backend", sbx_name_text(sbx_backend_names, (int)tried->backend));
         sbx_jsonw_pair_text(json, "verdict", sbx_name_text(sbx_verdict_names, (int)tried->verdict));
         sbx_jsonw_pair_text(json, "reason", tried->reason);
-        sbx_jsonw_pair_text(json, "remedy", tried->remedy);
+        sbx_jsonw_pair_text(json, "remedy", tried->is_built ? tried->remedy : NULL);
         sbx_jsonw_end(json);
     }
     sbx_jsonw_end(json);
@@ -68,13 +68,15 @@ void sbx_report_head(const struct sbx_setup *setup, const struct sbx_prepared *p
     else if (prepared->facts.probe[described].version != NULL)
         sbx_buf_printf(out, " (%s)", prepared->facts.probe[described].version);
     sbx_buf_printf(out, "\n%-10s%s\n", "chosen by", selection->row);
+    const char *label = "tried";
     for (size_t i = 0; i < selection->tried_count; i++) {
         const struct sbx_tried *tried = &selection->tried[i];
         if (tried->verdict == SBX_VERDICT_CHOSEN) continue;
-        sbx_buf_printf(out, "%-10s%-14s%s\n", i == 0 ? "tried" : "",
+        sbx_buf_printf(out, "%-10s%-14s%s\n", label,
                        sbx_name_text(sbx_backend_names, (int)tried->backend),
                        tried->reason == NULL ? sbx_name_text(sbx_verdict_names, (int)tried->verdict)
                                              : tried->reason);
+        label = "";
     }
     sbx_buf_printf(out, "%-10s", "manifest");
     if (setup->found == SBX_FOUND_NOTHING)

@@ -1,6 +1,7 @@
 /* From a command line to something that can be planned. */
 #include "common/cli/setup.h"
 
+#include "common/base/log.h"
 #include "common/cli/trust.h"
 #include "common/policy/widen.h"
 
@@ -185,6 +186,19 @@ enum sbx_code sbx_setup_make(struct sbx_cli *cli, struct sbx_setup *out, struct 
     return sbx_manifest_merge(&cli->arena, &file, &cli->args.flags, &out->manifest, err);
 }
 
+static void log_decision(const struct sbx_prepared *prepared) {
+    const struct sbx_selection *selection = &prepared->selection;
+    for (size_t i = 0; i < selection->tried_count; i++)
+        sbx_log(SBX_LOG_DEBUG, "backend %s: %s%s%s",
+                sbx_name_text(sbx_backend_names, (int)selection->tried[i].backend),
+                sbx_name_text(sbx_verdict_names, (int)selection->tried[i].verdict),
+                selection->tried[i].reason == NULL ? "" : ": ",
+                selection->tried[i].reason == NULL ? "" : selection->tried[i].reason);
+    sbx_log(SBX_LOG_INFO, "backend %s by row: %s",
+            sbx_name_text(sbx_backend_names, (int)selection->backend), selection->row);
+    sbx_log(SBX_LOG_INFO, "plan %s", prepared->plan.digest);
+}
+
 enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
                                 struct sbx_setup *setup, struct sbx_prepared *out,
                                 struct sbx_err *err) {
@@ -201,5 +215,10 @@ enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
     };
     /* What the caller's machine is told to use says nothing about another one. */
     if (setup->context.is_assumed) input.request = input.opt_in = NULL;
-    return sbx_prepare(&cli->arena, &input, &cli->findings, out, err);
+    sbx_log(SBX_LOG_INFO, "cwd %s, home %s", setup->context.cwd.text, setup->context.home.text);
+    sbx_log(SBX_LOG_INFO, "manifest %s",
+            setup->found == SBX_FOUND_NOTHING ? "none" : setup->manifest_path.text);
+    code = sbx_prepare(&cli->arena, &input, &cli->findings, out, err);
+    if (code == SBX_OK) log_decision(out);
+    return code;
 }

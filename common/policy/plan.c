@@ -138,7 +138,8 @@ static void digest_texts(struct sbx_jsonw *json, const char *key, const char *co
 static void digest_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     const struct sbx_limits *limits = &plan->policy->limits;
     sbx_jsonw_pair_u64(json, "timeout_ns", plan->timeout_ns);
-    sbx_jsonw_pair_u64(json, "memory", limits->memory_bytes);
+    sbx_jsonw_pair_u64(json, "memory", plan->memory_bytes);
+    sbx_jsonw_pair_u64(json, "process_memory", plan->process_memory_bytes);
     sbx_jsonw_pair_u64(json, "cpu", limits->cpu_secs);
     sbx_jsonw_pair_u64(json, "processes", limits->processes);
     sbx_jsonw_pair_u64(json, "output", limits->output_bytes);
@@ -194,6 +195,17 @@ static uint64_t default_timeout_ns(const struct sbx_backend_row *row, enum sbx_p
                                                        : row->default_timeout_ns;
 }
 
+/* A job always has a limit: 1 GiB a process and 2 GiB a job when nothing is said. */
+static void set_memory(struct sbx_plan *plan) {
+    plan->memory_bytes = plan->policy->limits.memory_bytes;
+    if (plan->backend != SBX_BACKEND_APPCONTAINER) return;
+    plan->process_memory_bytes = plan->memory_bytes;
+    if (plan->memory_bytes != 0) return;
+    plan->memory_is_default = true;
+    plan->memory_bytes = SBX_PLAN_WINDOWS_JOB_MEMORY;
+    plan->process_memory_bytes = SBX_PLAN_WINDOWS_PROCESS_MEMORY;
+}
+
 enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                             const struct sbx_facts *facts, enum sbx_backend_id backend,
                             const char *const *command, struct sbx_plan *out,
@@ -212,6 +224,7 @@ enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *po
         uint64_t bound = policy->limits.timeout_max_ns;
         if (bound != 0 && bound < plan.timeout_ns) plan.timeout_ns = bound;
     }
+    set_memory(&plan);
     plan.layers = sbx_backend_layers(arena, backend, policy, facts, &plan.layer_count);
     if (plan.layers == NULL) return sbx_err_nomem(err);
     sbx_backend_tiers(backend, policy, facts, plan.tiers);

@@ -22,6 +22,9 @@ struct sbx_plan {
     const char *const *command; /* NULL-terminated; may be empty for explain */
     uint64_t timeout_ns;        /* never 0 */
     bool timeout_is_default;
+    uint64_t memory_bytes;         /* of the whole tree; 0: none */
+    uint64_t process_memory_bytes; /* of one process, where the backend holds that too; 0: none */
+    bool memory_is_default;
     const char **layers;
     size_t layer_count;
     const struct sbx_step_text *steps;

@@ -72,7 +72,8 @@ static void json_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     sbx_jsonw_key(json, "limits");
     sbx_jsonw_object(json);
     sbx_jsonw_pair_u64(json, "timeout_ms", plan->timeout_ns / 1000000);
-    json_limit(json, "memory_bytes", limits->memory_bytes);
+    json_limit(json, "memory_bytes", plan->memory_bytes);
+    json_limit(json, "process_memory_bytes", plan->process_memory_bytes);
     json_limit(json, "cpu_secs", limits->cpu_secs);
     json_limit(json, "processes", limits->processes);
     json_limit(json, "output_bytes", limits->output_bytes);

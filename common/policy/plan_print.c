@@ -110,10 +110,15 @@ static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out) {
     sbx_buf_add_text(out, "time ");
     sbx_duration_print(plan->timeout_ns, out);
     if (plan->timeout_is_default) sbx_buf_add_text(out, " (default)");
-    if (limits->memory_bytes != 0) {
+    if (plan->memory_bytes != 0) {
         sbx_buf_add_text(out, " | memory ");
-        sbx_bytes_print(limits->memory_bytes, out);
+        sbx_bytes_print(plan->memory_bytes, out);
     }
+    if (plan->process_memory_bytes != 0 && plan->process_memory_bytes != plan->memory_bytes) {
+        sbx_buf_add_text(out, ", a process ");
+        sbx_bytes_print(plan->process_memory_bytes, out);
+    }
+    if (plan->memory_is_default) sbx_buf_add_text(out, " (default)");
     if (limits->cpu_secs != 0) sbx_buf_printf(out, " | cpu %" PRIu64 "s", limits->cpu_secs);
     if (limits->processes != 0) sbx_buf_printf(out, " | processes %" PRIu64, limits->processes);
     if (limits->output_bytes != 0) {
@@ -204,8 +209,12 @@ static void print_overrides(const struct sbx_plan *plan, struct sbx_buf *out) {
 void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out) {
     const struct sbx_policy *policy = plan->policy;
     label(out, "preset");
-    sbx_buf_printf(out, "%s %s  ", policy->preset->word, policy->preset->name);
-    sbx_origin_print(&policy->preset_at, out);
+    if (policy->preset->preset == SBX_PRESET_DECLARED) {
+        sbx_buf_add_text(out, "none named: the system read-only, and what the manifest declares");
+    } else {
+        sbx_buf_printf(out, "%s %s  ", policy->preset->word, policy->preset->name);
+        sbx_origin_print(&policy->preset_at, out);
+    }
     sbx_buf_add_char(out, '\n');
     print_overrides(plan, out);
     print_rules(plan, out);

@@ -181,7 +181,7 @@ static bool row_engine(struct walk *walk, enum sbx_backend_id id, bool is_wanted
                        const char *refusal)
 {
     if (!is_wanted) return false;
-    if (!try_backend(walk, id)) refuse(walk, refusal, "see what was tried");
+    if (!try_backend(walk, id)) refuse(walk, refusal, "unset SBX_SANDBOX to let sbx choose");
     return true;
 }
 
@@ -323,6 +323,31 @@ void sbx_select(struct sbx_arena *arena, const struct sbx_select_input *input,
 }
 
 /* ---- the refusal ---- */
+
+void sbx_selection_findings(const struct sbx_selection *selection, struct sbx_findings *findings) {
+    static const struct {
+        enum sbx_verdict verdict;
+        enum sbx_finding_code code;
+    } codes[] = {{SBX_VERDICT_UNAVAILABLE, SBX_F_BACKEND_MISSING},
+                 {SBX_VERDICT_CANNOT, SBX_F_POLICY_UNSUPPORTED},
+                 {SBX_VERDICT_BELOW_REQUIRE, SBX_F_REQUIRE_UNMET}};
+    for (size_t i = 0; i < selection->tried_count; i++) {
+        const struct sbx_tried *tried = &selection->tried[i];
+        for (size_t k = 0; k < SBX_COUNT(codes); k++) {
+            if (tried->verdict != codes[k].verdict) continue;
+            struct sbx_finding *finding = sbx_findings_add(
+                findings, codes[k].code, NULL, "",
+                sbx_str(sbx_name_text(sbx_backend_names, (int)tried->backend)), "backend %s: %s",
+                sbx_name_text(sbx_backend_names, (int)tried->backend),
+                tried->reason == NULL ? "it cannot be used" : tried->reason);
+            if (tried->remedy != NULL && tried->is_built)
+                sbx_finding_hint(findings, finding, "%s", tried->remedy);
+        }
+    }
+    if (selection->tried_count > 0) return;
+    sbx_findings_add(findings, SBX_F_BACKEND_MISSING, NULL, "", (struct sbx_str){0}, "%s",
+                     selection->why);
+}
 
 const char *sbx_selection_remedy(const struct sbx_selection *selection, enum sbx_platform platform)
 {

@@ -53,6 +53,9 @@ bool sbx_opt_in_is_set(const char *text);
 void sbx_select(struct sbx_arena *arena, const struct sbx_select_input *input,
                 struct sbx_selection *out);
 
+/* Why nothing was chosen, as findings with stable codes, for programs. */
+void sbx_selection_findings(const struct sbx_selection *selection, struct sbx_findings *findings);
+
 /* The table itself, for docs and doctor: condition and backend; false past the end. */
 bool sbx_select_row_at(size_t index, const char **condition, const char **backend);
 
