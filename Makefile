@@ -36,7 +36,7 @@ lint: ## clang-tidy, cppcheck, clang-format, shellcheck, and the lint tests
 fuzz: ## every fuzz target for FUZZ_SECONDS (300)
 	@scripts/install-deps fuzz
 	@cmake --preset linux-fuzz -DSBX_FUZZ_SECONDS=$(FUZZ_SECONDS) >/dev/null
-	@cmake --build --preset linux-fuzz -j $(JOBS)
+	@cmake --build --preset linux-fuzz -j $(JOBS) --target fuzz-targets
 	@ctest --preset linux-fuzz -j $(JOBS)
 
 coverage: ## line and branch coverage of the unit and CLI tests, in build/coverage

@@ -46,9 +46,10 @@ int64_t sbx_os_unix_seconds(void);
 struct sbx_file_info {
     enum sbx_node node;
     uint64_t size_bytes;
-    bool is_callers;         /* owned by the calling user */
-    bool is_admins;          /* owned by root, or by SYSTEM / Administrators / TrustedInstaller */
-    bool others_may_write;   /* anyone but its owner and administrators may change it, by mode or ACL */
+    bool is_callers; /* owned by the calling user */
+    bool is_admins;  /* owned by root, or by SYSTEM / Administrators / TrustedInstaller */
+    bool
+        others_may_write; /* anyone but its owner and administrators may change it, by mode or ACL */
 };
 
 /* Reads a whole regular file (or standard input for "-") of at most max_bytes into `arena`,
@@ -115,10 +116,10 @@ void sbx_os_unlock(struct sbx_os_mutex *mutex);
 /* ---- a plain child (backend `none`; nothing is boxed) ---- */
 
 struct sbx_plain_run {
-    const char *program;      /* a path, or a name looked for in search_path */
-    const char *search_path;  /* the caller's PATH; NULL: the system's default */
-    const char *const *argv;  /* ends with NULL */
-    const char *const *env;   /* "NAME=VALUE", ends with NULL; exactly this is passed */
+    const char *program;     /* a path, or a name looked for in search_path */
+    const char *search_path; /* the caller's PATH; NULL: the system's default */
+    const char *const *argv; /* ends with NULL */
+    const char *const *env;  /* "NAME=VALUE", ends with NULL; exactly this is passed */
     const char *cwd;
     uint64_t timeout_ns;       /* 0: none */
     uint64_t max_output_bytes; /* per stream; 0: none, and then streams are passed untouched */

@@ -38,9 +38,9 @@ static struct keeper {
     uint64_t begin_ns;
     uint64_t deadline_ns;  /* 0: none */
     uint64_t grace_end_ns; /* 0: not asked to end yet */
-    bool must_end; /* the tree must, now */
-    bool is_ended; /* and has */
-    bool hurries;  /* no reader of the output is waited for any more */
+    bool must_end;         /* the tree must, now */
+    bool is_ended;         /* and has */
+    bool hurries;          /* no reader of the output is waited for any more */
     struct sbx_outcome outcome;
 } keeper;
 
@@ -362,8 +362,8 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
     keeper.own_group = !keeper.adopts && !plan->has_terminal;
     if (!start()) {
         int raw = errno;
-        report(&(struct sbx_report){
-            .kind = SBX_REPORT_FAILED, .birth = SBX_BIRTH_FORK, .raw = raw});
+        report(
+            &(struct sbx_report){.kind = SBX_REPORT_FAILED, .birth = SBX_BIRTH_FORK, .raw = raw});
         _exit(EXIT_BROKEN);
     }
     if (plan->run->timeout_ns != 0) {
@@ -378,9 +378,8 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
     }
     pass_on_rest();
     if (keeper.is_failed) {
-        report(&(struct sbx_report){.kind = SBX_REPORT_FAILED,
-                                    .birth = keeper.failure.birth,
-                                    .raw = keeper.failure.raw});
+        report(&(struct sbx_report){
+            .kind = SBX_REPORT_FAILED, .birth = keeper.failure.birth, .raw = keeper.failure.raw});
         _exit(EXIT_BROKEN);
     }
     close_account();

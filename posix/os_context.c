@@ -136,8 +136,8 @@ enum sbx_code sbx_os_context(struct sbx_arena *arena, struct sbx_context *out, s
     if (!env_path(arena, "XDG_RUNTIME_DIR", &made.runtime_dir)) {
         made.runtime_dir = no_path();
     }
-    code = own_directory(arena, made.home, "XDG_STATE_HOME", ".local/state/sbx", &made.state_dir,
-                         err);
+    code =
+        own_directory(arena, made.home, "XDG_STATE_HOME", ".local/state/sbx", &made.state_dir, err);
     if (code == SBX_OK) {
         code = own_directory(arena, made.home, "XDG_CONFIG_HOME", ".config/sbx", &made.config_dir,
                              err);

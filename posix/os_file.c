@@ -154,8 +154,7 @@ static enum sbx_code read_stdin(struct sbx_arena *arena, size_t max_bytes, struc
                                 struct sbx_file_info *info, struct sbx_err *err)
 {
     struct sbx_str text;
-    enum sbx_code code =
-        read_all(arena, STDIN_FILENO, "standard input", max_bytes, &text, err);
+    enum sbx_code code = read_all(arena, STDIN_FILENO, "standard input", max_bytes, &text, err);
     if (code != SBX_OK) {
         return code;
     }

@@ -97,13 +97,17 @@ static bool read_reports(struct attendant *attendant, struct sbx_report *final)
     while ((got = sbx_fd_read(attendant->report_fd, &report, sizeof report)) ==
            (ssize_t)sizeof report) {
         switch (report.kind) {
-        case SBX_REPORT_STOPPED: attendant->stopped_by = report.signal; break;
+        case SBX_REPORT_STOPPED:
+            attendant->stopped_by = report.signal;
+            break;
         case SBX_REPORT_CONTINUED:
             attendant->stopped_by = 0;
             attendant->was_told_to_stop = false;
             break;
         case SBX_REPORT_FAILED:
-        case SBX_REPORT_DONE: *final = report; return true;
+        case SBX_REPORT_DONE:
+            *final = report;
+            return true;
         }
     }
     if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
@@ -173,8 +177,10 @@ static enum sbx_code exec_failed(const char *path, int raw, struct sbx_err *err)
     (void)sbx_err_os(err, code, SBX_OS_ERRNO, raw, "execve", "cannot execute \"%s\": %s", path,
                      sbx_errno_text(raw));
     if (raw == ENOEXEC) {
-        return sbx_err_hint(err, "a script needs a first line such as #!/bin/sh, or name its "
-                                 "interpreter: sh %s", path);
+        return sbx_err_hint(err,
+                            "a script needs a first line such as #!/bin/sh, or name its "
+                            "interpreter: sh %s",
+                            path);
     }
     if (raw == EACCES) {
         return sbx_err_hint(err, "its interpreter may not be executable, or its file system is "
@@ -187,14 +193,16 @@ static enum sbx_code birth_failed(const struct sbx_plain_run *run, const char *p
                                   const struct sbx_report *report, struct sbx_err *err)
 {
     switch (report->birth) {
-    case SBX_BIRTH_EXEC: return exec_failed(path, report->raw, err);
+    case SBX_BIRTH_EXEC:
+        return exec_failed(path, report->raw, err);
     case SBX_BIRTH_CWD:
         /* Not SBX_E_NOT_FOUND, which would say that the program is missing. */
         return sbx_err_os(err, SBX_E_INVALID, SBX_OS_ERRNO, report->raw, "chdir",
                           "cannot change to the directory \"%s\": %s", run->cwd,
                           sbx_errno_text(report->raw));
     case SBX_BIRTH_FORK:
-    case SBX_BIRTH_STREAMS: break;
+    case SBX_BIRTH_STREAMS:
+        break;
     }
     return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw,
                       report->birth == SBX_BIRTH_FORK ? "fork" : "dup2",

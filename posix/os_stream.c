@@ -14,9 +14,12 @@
 static int number_of(enum sbx_stream stream)
 {
     switch (stream) {
-    case SBX_STDIN: return STDIN_FILENO;
-    case SBX_STDOUT: return STDOUT_FILENO;
-    case SBX_STDERR: return STDERR_FILENO;
+    case SBX_STDIN:
+        return STDIN_FILENO;
+    case SBX_STDOUT:
+        return STDOUT_FILENO;
+    case SBX_STDERR:
+        return STDERR_FILENO;
     }
     return -1;
 }

@@ -74,8 +74,8 @@ static void flush(struct sbx_pump *pump)
 {
     while (pump->at < pump->len && is_writable(pump->sink)) {
         size_t part = pump->len - pump->at;
-        ssize_t put = write(pump->sink, pump->block + pump->at,
-                            part < STEP_BYTES ? part : STEP_BYTES);
+        ssize_t put =
+            write(pump->sink, pump->block + pump->at, part < STEP_BYTES ? part : STEP_BYTES);
         if (put >= 0) {
             pump->at += (size_t)put;
             pump->passed_bytes += (size_t)put;

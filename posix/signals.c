@@ -9,7 +9,8 @@
 #include "common/base/banned.h"
 
 static const int caught[SBX_SIGNALS_CAUGHT] = {
-    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
+    SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGWINCH, SIGTSTP,
+    SIGCONT, SIGTTIN, SIGTTOU, SIGUSR1, SIGUSR2,
 };
 
 /* What the handlers write to. A handler has no other way to know. */

@@ -19,8 +19,8 @@ struct known_sid {
 };
 
 static const struct known_sid admins[] = {
-    {5, 1, {18}},      /* SYSTEM */
-    {5, 2, {32, 544}}, /* Administrators */
+    {5, 1, {18}},                                                            /* SYSTEM */
+    {5, 2, {32, 544}},                                                       /* Administrators */
     {5, 6, {80, 956008885, 3418522649, 1831038044, 1853292631, 2271478464}}, /* TrustedInstaller */
 };
 static const struct known_sid owner_rights = {3, 1, {4}};
@@ -83,10 +83,13 @@ static bool gives_write(const ACE_HEADER *header, PSID owner)
     case ACCESS_DENIED_ACE_TYPE:
     case ACCESS_DENIED_CALLBACK_ACE_TYPE:
     case ACCESS_DENIED_OBJECT_ACE_TYPE:
-    case ACCESS_DENIED_CALLBACK_OBJECT_ACE_TYPE: return false;
+    case ACCESS_DENIED_CALLBACK_OBJECT_ACE_TYPE:
+        return false;
     case ACCESS_ALLOWED_ACE_TYPE:
-    case ACCESS_ALLOWED_CALLBACK_ACE_TYPE: break; /* a condition may be true */
-    default: return true;
+    case ACCESS_ALLOWED_CALLBACK_ACE_TYPE:
+        break; /* a condition may be true */
+    default:
+        return true;
     }
     if ((header->AceFlags & INHERIT_ONLY_ACE) != 0) {
         return false; /* says nothing about this file */

@@ -71,9 +71,9 @@ static enum sbx_code collect(struct sbx_arena *arena, const char *const *env, wc
     }
     for (size_t i = 0; code == SBX_OK && i < SBX_COUNT(needed); i++) {
         if (!is_declared(env, needed[i].name)) {
-            const char *text = sbx_arena_printf(
-                arena, "%s=%.*s", needed[i].name,
-                (int)(needed[i].len != 0 ? needed[i].len : root.len), root.text);
+            const char *text =
+                sbx_arena_printf(arena, "%s=%.*s", needed[i].name,
+                                 (int)(needed[i].len != 0 ? needed[i].len : root.len), root.text);
             code = text == NULL ? sbx_err_nomem(err)
                                 : sbx_wide_from(arena, text, &entries[(*count)++], err);
         }

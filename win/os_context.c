@@ -62,7 +62,7 @@ static enum sbx_code below(struct sbx_arena *arena, struct sbx_path base, struct
                            struct sbx_err *err)
 {
     return sbx_path_join(arena, base, sbx_str("sbx"), out) == SBX_PATH_OK ? SBX_OK
-                                                                           : sbx_err_nomem(err);
+                                                                          : sbx_err_nomem(err);
 }
 
 static enum sbx_code current_directory(struct sbx_arena *arena, struct sbx_path *out,
@@ -157,7 +157,8 @@ enum sbx_code sbx_os_context(struct sbx_arena *arena, struct sbx_context *out, s
         code = sbx_system_directory(arena, &made.system_root, err);
     }
     if (code == SBX_OK) {
-        code = known_folder(arena, &FOLDERID_ProgramFiles, "ProgramFiles", &made.program_files, err);
+        code =
+            known_folder(arena, &FOLDERID_ProgramFiles, "ProgramFiles", &made.program_files, err);
     }
     if (code == SBX_OK) {
         code = known_folder(arena, &FOLDERID_LocalAppData, "LocalAppData", &local, err);

@@ -18,10 +18,9 @@ enum { PATH_ARENA = 512 * 1024 };
  * nothing about the caller. */
 static HANDLE open_existing(const wchar_t *path, DWORD access)
 {
-    return CreateFileW(path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL,
-                       OPEN_EXISTING,
-                       FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS,
-                       NULL);
+    return CreateFileW(
+        path, access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, NULL, OPEN_EXISTING,
+        FILE_FLAG_BACKUP_SEMANTICS | SECURITY_SQOS_PRESENT | SECURITY_ANONYMOUS, NULL);
 }
 
 static bool describe(HANDLE file, struct sbx_file_info *out)

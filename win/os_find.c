@@ -31,7 +31,8 @@ static enum sbx_code refuse_batch(const char *path, struct sbx_err *err)
 {
     (void)sbx_err_set(err, SBX_E_DENIED,
                       "\"%s\" is a batch file: Windows gives its arguments to cmd.exe, where they "
-                      "can become commands", path);
+                      "can become commands",
+                      path);
     return sbx_err_hint(err, "if you trust every argument: sbx run -- cmd /c \"%s\" …", path);
 }
 

@@ -94,9 +94,9 @@ static enum sbx_code open_streams(struct run *run, HANDLE stream[3], HANDLE made
     }
     for (size_t i = 0; i < 2 && run->plan->max_output_bytes != 0; i++) {
         if (sbx_handle_is_open(stream[i + 1])) {
-            enum sbx_code code = sbx_pump_open(&run->pump[i], stream[i + 1],
-                                               run->plan->max_output_bytes, run->over, &made[i],
-                                               err);
+            enum sbx_code code =
+                sbx_pump_open(&run->pump[i], stream[i + 1], run->plan->max_output_bytes, run->over,
+                              &made[i], err);
             if (code != SBX_OK) {
                 return code;
             }

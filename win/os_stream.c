@@ -15,9 +15,12 @@
 static HANDLE handle_of(enum sbx_stream stream)
 {
     switch (stream) {
-    case SBX_STDIN: return GetStdHandle(STD_INPUT_HANDLE);
-    case SBX_STDOUT: return GetStdHandle(STD_OUTPUT_HANDLE);
-    case SBX_STDERR: return GetStdHandle(STD_ERROR_HANDLE);
+    case SBX_STDIN:
+        return GetStdHandle(STD_INPUT_HANDLE);
+    case SBX_STDOUT:
+        return GetStdHandle(STD_OUTPUT_HANDLE);
+    case SBX_STDERR:
+        return GetStdHandle(STD_ERROR_HANDLE);
     }
     return NULL;
 }

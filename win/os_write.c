@@ -177,8 +177,8 @@ static bool move_over(const wchar_t *from, const wchar_t *to)
     while (!MoveFileExW(from, to, MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH)) {
         DWORD raw = GetLastError();
         DWORD target = GetFileAttributesW(to);
-        bool is_directory = target != INVALID_FILE_ATTRIBUTES &&
-                            (target & FILE_ATTRIBUTE_DIRECTORY) != 0;
+        bool is_directory =
+            target != INVALID_FILE_ATTRIBUTES && (target & FILE_ATTRIBUTE_DIRECTORY) != 0;
         bool may_pass = raw == ERROR_ACCESS_DENIED || raw == ERROR_SHARING_VIOLATION;
         if (!may_pass || is_directory || GetTickCount64() - begin > REPLACE_WAIT_MS) {
             SetLastError(raw);
@@ -236,8 +236,7 @@ enum sbx_code sbx_os_write_atomic(const char *path, struct sbx_str content, stru
         failed = replace(&scratch, wide, &attributes, content);
         raw = GetLastError();
     }
-    return failed == NULL ? SBX_OK
-                          : sbx_err_win32(err, raw, failed, "cannot write \"%s\"", path);
+    return failed == NULL ? SBX_OK : sbx_err_win32(err, raw, failed, "cannot write \"%s\"", path);
 }
 
 /* ---- change under a lock ------------------------------------------------------------------- */
@@ -283,9 +282,8 @@ static enum sbx_code open_lock(const char *path, HANDLE *out, struct sbx_err *er
                                       .lpSecurityDescriptor = descriptor};
     HANDLE file = NULL;
     for (int round = 0; round < 2; round++) {
-        file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE,
-                           FILE_SHARE_READ | FILE_SHARE_WRITE, &attributes, OPEN_ALWAYS,
-                           FILE_ATTRIBUTE_NORMAL, NULL);
+        file = CreateFileW(wide, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE,
+                           &attributes, OPEN_ALWAYS, FILE_ATTRIBUTE_NORMAL, NULL);
         if (sbx_handle_is_open(file) || GetLastError() != ERROR_PATH_NOT_FOUND ||
             !make_directories(wide, &attributes)) {
             break;

@@ -3,7 +3,8 @@
 
 #include "common/base/banned.h"
 
-const struct sbx_backend *const *sbx_platform_backends(void) {
+const struct sbx_backend *const *sbx_platform_backends(void)
+{
     static const struct sbx_backend *const backends[] = {NULL};
     return backends;
 }

@@ -63,7 +63,8 @@ enum sbx_code sbx_wide_to(struct sbx_arena *arena, const wchar_t *wide, const ch
     if (units > SIZE_MAX / 3 - 1) {
         return sbx_err_nomem(err);
     }
-    char *text = SBX_NEW_ARRAY(arena, char, units * 3 + 1); /* a pair gives four bytes for two units */
+    char *text =
+        SBX_NEW_ARRAY(arena, char, units * 3 + 1); /* a pair gives four bytes for two units */
     if (text == NULL) {
         return sbx_err_nomem(err);
     }

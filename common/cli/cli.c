@@ -10,24 +10,28 @@
 
 #define ARENA_BYTES ((size_t)128 << 20)
 
-static const char *command_name_at(const void *unused, size_t index) {
+static const char *command_name_at(const void *unused, size_t index)
+{
     (void)unused;
     return index < SBX_CMD_COUNT ? sbx_command_rows[index].name : NULL;
 }
 
-int sbx_usage_status(enum sbx_command_id id) {
+int sbx_usage_status(enum sbx_command_id id)
+{
     return id == SBX_CMD_RUN ? SBX_EXIT_REFUSED : SBX_EXIT_USAGE;
 }
 
 void sbx_cli_print_failure(const struct sbx_cli *cli, const struct sbx_err *err,
-                           struct sbx_buf *out) {
+                           struct sbx_buf *out)
+{
     sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, out);
     /* Findings already say what is wrong with a manifest; the rest is told here. */
     if (cli->findings.errors == 0 || err->code == SBX_E_USAGE)
         sbx_err_print(err, cli->out.colour_stderr, out);
 }
 
-int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status) {
+int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status)
+{
     if (cli->args.command == SBX_CMD_RUN) return sbx_run_refuse(cli, err, status);
     AUTO_BUF text;
     sbx_buf_init(&text, 16u << 20);
@@ -48,7 +52,8 @@ int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status) {
     return status;
 }
 
-int sbx_cli_usage(struct sbx_cli *cli, const char *format, ...) {
+int sbx_cli_usage(struct sbx_cli *cli, const char *format, ...)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 4096);
     va_list args;
@@ -62,14 +67,16 @@ int sbx_cli_usage(struct sbx_cli *cli, const char *format, ...) {
 }
 
 /* Known before parsing, so that a wrong command line is told in the form that was asked for. */
-static bool asks_for_json(int argc, const char *const *argv) {
+static bool asks_for_json(int argc, const char *const *argv)
+{
     for (int i = 0; i < argc && !sbx_text_eq(argv[i], "--"); i++)
         if (sbx_text_eq(argv[i], "--json")) return true;
     return false;
 }
 
 /* Before any option is parsed, so that the answer still has the form that was asked for. */
-static int unknown_command(struct sbx_cli *cli, int argc, const char *const *argv) {
+static int unknown_command(struct sbx_cli *cli, int argc, const char *const *argv)
+{
     const char *name = argv[1];
     struct sbx_err err = {0};
     const char *nearest = sbx_name_nearest(sbx_str(name), command_name_at, NULL);
@@ -77,20 +84,23 @@ static int unknown_command(struct sbx_cli *cli, int argc, const char *const *arg
     if (nearest != NULL)
         (void)sbx_err_hint(&err, "did you mean \"sbx %s\"?", nearest);
     else
-        (void)sbx_err_hint(&err, "sbx help lists the commands; to run a program: sbx run -- %s", name);
+        (void)sbx_err_hint(&err, "sbx help lists the commands; to run a program: sbx run -- %s",
+                           name);
     cli->args.command = SBX_CMD_HELP;
     cli->out.json = asks_for_json(argc - 1, argv + 1);
     return sbx_cli_fail(cli, &err, SBX_EXIT_USAGE);
 }
 
 /* --help and --version alone are commands of their own. */
-static const char *command_word(const char *word) {
+static const char *command_word(const char *word)
+{
     if (sbx_text_eq(word, "--help") || sbx_text_eq(word, "-h")) return "help";
     if (sbx_text_eq(word, "--version") || sbx_text_eq(word, "-V")) return "version";
     return word;
 }
 
-static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
+static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv)
+{
     if (argc < 2) {
         AUTO_BUF text;
         sbx_buf_init(&text, 1u << 20);
@@ -104,10 +114,10 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
         if (sbx_text_eq(word, sbx_command_rows[i].name)) row = &sbx_command_rows[i];
     if (row == NULL) return unknown_command(cli, argc, argv);
     struct sbx_err err = {0};
-    enum sbx_code code = sbx_cli_parse(&cli->arena, row->id, argc - 2, argv + 2, &cli->findings,
-                                       &cli->args, &err);
-    cli->out.json = cli->args.given[SBX_OPT_JSON] ||
-                    (code != SBX_OK && asks_for_json(argc - 2, argv + 2));
+    enum sbx_code code =
+        sbx_cli_parse(&cli->arena, row->id, argc - 2, argv + 2, &cli->findings, &cli->args, &err);
+    cli->out.json =
+        cli->args.given[SBX_OPT_JSON] || (code != SBX_OK && asks_for_json(argc - 2, argv + 2));
     cli->out.quiet = cli->args.given[SBX_OPT_QUIET];
     cli->out.verbose = cli->args.given[SBX_OPT_VERBOSE];
     if (cli->args.values[SBX_OPT_COLOR] != NULL)
@@ -118,7 +128,8 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv) {
 }
 
 /* SBX_LOG=error|warn|info|debug: how sbx came to its decisions, on standard error. */
-static void log_line(void *unused, enum sbx_log_level level, const char *line) {
+static void log_line(void *unused, enum sbx_log_level level, const char *line)
+{
     static const char *const names[] = {"error", "warn", "info", "debug", "off"};
     (void)unused;
     AUTO_BUF text;
@@ -127,7 +138,8 @@ static void log_line(void *unused, enum sbx_log_level level, const char *line) {
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static void start_log(struct sbx_cli *cli) {
+static void start_log(struct sbx_cli *cli)
+{
     const char *asked = sbx_os_env(&cli->arena, "SBX_LOG");
     enum sbx_log_level level;
     if (asked == NULL || asked[0] == '\0') return;
@@ -139,7 +151,8 @@ static void start_log(struct sbx_cli *cli) {
     sbx_log(SBX_LOG_WARN, "SBX_LOG is one of error, warn, info, debug and off, not \"%s\"", asked);
 }
 
-int sbx_cli_main(int argc, const char *const *argv) {
+int sbx_cli_main(int argc, const char *const *argv)
+{
     static struct sbx_cli cli;
     sbx_arena_init(&cli.arena, ARENA_BYTES);
     sbx_findings_init(&cli.findings, &cli.arena);

@@ -8,7 +8,8 @@
 /* What a value of a flag is completed with. */
 enum value_kind { VALUE_NOTHING, VALUE_WORDS, VALUE_FILES };
 
-static enum value_kind kind_of(const struct sbx_flag_view *view) {
+static enum value_kind kind_of(const struct sbx_flag_view *view)
+{
     if (view->meta == NULL) return VALUE_NOTHING;
     if (view->words != NULL) return VALUE_WORDS;
     static const char *const files[] = {"PATH", "FILE", "DIR"};
@@ -17,26 +18,31 @@ static enum value_kind kind_of(const struct sbx_flag_view *view) {
     return VALUE_NOTHING;
 }
 
-static bool takes_files(enum sbx_command_id id) {
+static bool takes_files(enum sbx_command_id id)
+{
     return id == SBX_CMD_VERIFY || id == SBX_CMD_TRUST || id == SBX_CMD_INIT;
 }
 
-static bool runs_something(enum sbx_command_id id) {
+static bool runs_something(enum sbx_command_id id)
+{
     return id == SBX_CMD_RUN || id == SBX_CMD_EXPLAIN;
 }
 
-static void add_words(struct sbx_buf *out, const struct sbx_name *words, const char *separator) {
+static void add_words(struct sbx_buf *out, const struct sbx_name *words, const char *separator)
+{
     for (size_t i = 0; words[i].text != NULL; i++)
         sbx_buf_printf(out, "%s%s", i == 0 ? "" : separator, words[i].text);
 }
 
-static void add_commands(struct sbx_buf *out, const char *separator) {
+static void add_commands(struct sbx_buf *out, const char *separator)
+{
     for (size_t i = 0; i < SBX_CMD_COUNT; i++)
         sbx_buf_printf(out, "%s%s", i == 0 ? "" : separator, sbx_command_rows[i].name);
 }
 
 /* Operands that are words; false when the command takes none. */
-static bool add_operands(struct sbx_buf *out, enum sbx_command_id id) {
+static bool add_operands(struct sbx_buf *out, enum sbx_command_id id)
+{
     static const char *const words[SBX_CMD_COUNT] = {
         [SBX_CMD_COMPLETION] = "bash zsh fish powershell",
         [SBX_CMD_PROFILE] = "list show",
@@ -49,7 +55,8 @@ static bool add_operands(struct sbx_buf *out, enum sbx_command_id id) {
     return true;
 }
 
-static void add_flags(struct sbx_buf *out, enum sbx_command_id id) {
+static void add_flags(struct sbx_buf *out, enum sbx_command_id id)
+{
     struct sbx_flag_view view;
     for (size_t i = 0; sbx_flag_at(id, i, &view); i++) {
         sbx_buf_printf(out, "%s--%s", i == 0 ? "" : " ", view.flag);
@@ -58,7 +65,8 @@ static void add_flags(struct sbx_buf *out, enum sbx_command_id id) {
 }
 
 /* Text inside single quotes of a shell. */
-static void add_quoted(struct sbx_buf *out, const char *text, const char *quote_escape) {
+static void add_quoted(struct sbx_buf *out, const char *text, const char *quote_escape)
+{
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == '\'')
             sbx_buf_add_text(out, quote_escape);
@@ -70,7 +78,8 @@ static void add_quoted(struct sbx_buf *out, const char *text, const char *quote_
 /* ---- bash ---- */
 
 /* Which flags take a value, so that the command's own words are not taken for options. */
-static void bash_values(struct sbx_buf *out, enum sbx_command_id id) {
+static void bash_values(struct sbx_buf *out, enum sbx_command_id id)
+{
     struct sbx_flag_view view;
     for (size_t i = 0; sbx_flag_at(id, i, &view); i++) {
         enum value_kind kind = kind_of(&view);
@@ -90,7 +99,8 @@ static void bash_values(struct sbx_buf *out, enum sbx_command_id id) {
     }
 }
 
-static void bash_operands(struct sbx_buf *out, enum sbx_command_id id) {
+static void bash_operands(struct sbx_buf *out, enum sbx_command_id id)
+{
     AUTO_BUF words;
     sbx_buf_init(&words, 4096);
     sbx_buf_printf(out, "        %s) ", sbx_command_rows[id].name);
@@ -107,7 +117,8 @@ static void bash_operands(struct sbx_buf *out, enum sbx_command_id id) {
 
 /* Where the command of `sbx run` starts: from there on the words are not sbx's. Bash makes words of their
  * own out of "=" and ":". */
-static void bash_command_position(struct sbx_buf *out) {
+static void bash_command_position(struct sbx_buf *out)
+{
     struct sbx_flag_view view;
     sbx_buf_add_text(out, "    local i=2\n    case \"$command\" in run|explain)\n"
                           "        while [ \"$i\" -lt \"$COMP_CWORD\" ]; do\n"
@@ -122,14 +133,16 @@ static void bash_command_position(struct sbx_buf *out) {
             sbx_buf_printf(out, "--%s|", view.flag);
             if (view.short_flag != 0) sbx_buf_printf(out, "-%c|", view.short_flag);
         }
-    sbx_buf_add_text(out, "=)\n                    i=$((i + 1))\n"
-                          "                    [ \"${COMP_WORDS[i]}\" = \"=\" ] && i=$((i + 1)) ;;\n"
-                          "                -*) ;;\n"
-                          "                *) _sbx_command \"$i\"; return ;;\n"
-                          "            esac\n            i=$((i + 1))\n        done ;;\n    esac\n");
+    sbx_buf_add_text(out,
+                     "=)\n                    i=$((i + 1))\n"
+                     "                    [ \"${COMP_WORDS[i]}\" = \"=\" ] && i=$((i + 1)) ;;\n"
+                     "                -*) ;;\n"
+                     "                *) _sbx_command \"$i\"; return ;;\n"
+                     "            esac\n            i=$((i + 1))\n        done ;;\n    esac\n");
 }
 
-static void bash_helpers(struct sbx_buf *out) {
+static void bash_helpers(struct sbx_buf *out)
+{
     sbx_buf_add_text(out, "# bash completion for sbx, made by: sbx completion bash\n"
                           "_sbx_files() {\n    local IFS=$'\\n'\n"
                           "    COMPREPLY=($(compgen -f -- \"$cur\"))\n}\n"
@@ -141,13 +154,15 @@ static void bash_helpers(struct sbx_buf *out) {
                           "    else\n        _sbx_files\n    fi\n}\n");
 }
 
-static void bash(struct sbx_buf *out) {
+static void bash(struct sbx_buf *out)
+{
     bash_helpers(out);
-    sbx_buf_add_text(out, "_sbx() {\n"
-                          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                          "    local command=${COMP_WORDS[1]}\n    COMPREPLY=()\n"
-                          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-                          "        COMPREPLY=($(compgen -W '");
+    sbx_buf_add_text(out,
+                     "_sbx() {\n"
+                     "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+                     "    local command=${COMP_WORDS[1]}\n    COMPREPLY=()\n"
+                     "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+                     "        COMPREPLY=($(compgen -W '");
     add_commands(out, " ");
     sbx_buf_add_text(out, "' -- \"$cur\"))\n        return\n    fi\n");
     bash_command_position(out);
@@ -169,7 +184,8 @@ static void bash(struct sbx_buf *out) {
 /* ---- zsh ---- */
 
 /* In an _arguments spec, brackets and colons are syntax. */
-static void zsh_text(struct sbx_buf *out, const char *text) {
+static void zsh_text(struct sbx_buf *out, const char *text)
+{
     for (const char *c = text; *c != '\0'; c++) {
         if (*c == '\'')
             sbx_buf_add_text(out, "'\\''");
@@ -180,7 +196,8 @@ static void zsh_text(struct sbx_buf *out, const char *text) {
     }
 }
 
-static void zsh_flag(struct sbx_buf *out, const struct sbx_flag_view *view, const char *spelled) {
+static void zsh_flag(struct sbx_buf *out, const struct sbx_flag_view *view, const char *spelled)
+{
     sbx_buf_printf(out, " \\\n            '*%s[", spelled);
     zsh_text(out, view->help);
     sbx_buf_add_char(out, ']');
@@ -199,7 +216,8 @@ static void zsh_flag(struct sbx_buf *out, const struct sbx_flag_view *view, cons
     sbx_buf_add_char(out, '\'');
 }
 
-static void zsh_command(struct sbx_buf *out, enum sbx_command_id id) {
+static void zsh_command(struct sbx_buf *out, enum sbx_command_id id)
+{
     struct sbx_flag_view view;
     sbx_buf_printf(out, "        %s) _arguments -S", sbx_command_rows[id].name);
     for (size_t i = 0; sbx_flag_at(id, i, &view); i++) {
@@ -221,7 +239,8 @@ static void zsh_command(struct sbx_buf *out, enum sbx_command_id id) {
     sbx_buf_add_text(out, " ;;\n");
 }
 
-static void zsh(struct sbx_buf *out) {
+static void zsh(struct sbx_buf *out)
+{
     sbx_buf_add_text(out, "#compdef sbx\n# zsh completion for sbx, made by: sbx completion zsh\n"
                           "_sbx() {\n    local -a commands\n    commands=(\n");
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
@@ -234,13 +253,15 @@ static void zsh(struct sbx_buf *out) {
                           "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n"
                           "    case $command in\n");
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) zsh_command(out, (enum sbx_command_id)i);
-    sbx_buf_add_text(out, "    esac\n}\nif [ \"$funcstack[1]\" = \"_sbx\" ]; then _sbx \"$@\"; else "
-                          "compdef _sbx sbx; fi\n");
+    sbx_buf_add_text(out,
+                     "    esac\n}\nif [ \"$funcstack[1]\" = \"_sbx\" ]; then _sbx \"$@\"; else "
+                     "compdef _sbx sbx; fi\n");
 }
 
 /* ---- fish ---- */
 
-static void fish(struct sbx_buf *out) {
+static void fish(struct sbx_buf *out)
+{
     sbx_buf_add_text(out, "# fish completion for sbx, made by: sbx completion fish\n"
                           "complete -c sbx -f\n");
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
@@ -285,7 +306,8 @@ static void fish(struct sbx_buf *out) {
 
 /* ---- PowerShell ---- */
 
-static void powershell(struct sbx_buf *out) {
+static void powershell(struct sbx_buf *out)
+{
     sbx_buf_add_text(out,
                      "# PowerShell completion for sbx, made by: sbx completion powershell\n"
                      "Register-ArgumentCompleter -Native -CommandName sbx -ScriptBlock {\n"
@@ -297,20 +319,21 @@ static void powershell(struct sbx_buf *out) {
         (void)add_operands(out, (enum sbx_command_id)i);
         sbx_buf_add_text(out, "'\n");
     }
-    sbx_buf_add_text(out,
-                     "    }\n    $words = @($commandAst.CommandElements | ForEach-Object { "
-                     "$_.ToString() })\n"
-                     "    $isFirst = $words.Count -eq 1 -or ($words.Count -eq 2 -and "
-                     "$wordToComplete -ne '')\n"
-                     "    $choices = if ($isFirst) { $flags.Keys | Sort-Object } elseif "
-                     "($flags.ContainsKey($words[1])) { $flags[$words[1]] -split ' ' } else { @() }\n"
-                     "    $choices | Where-Object { $_ -clike \"$wordToComplete*\" } | "
-                     "ForEach-Object {\n"
-                     "        [System.Management.Automation.CompletionResult]::new($_, $_, "
-                     "'ParameterValue', $_)\n    }\n}\n");
+    sbx_buf_add_text(
+        out, "    }\n    $words = @($commandAst.CommandElements | ForEach-Object { "
+             "$_.ToString() })\n"
+             "    $isFirst = $words.Count -eq 1 -or ($words.Count -eq 2 -and "
+             "$wordToComplete -ne '')\n"
+             "    $choices = if ($isFirst) { $flags.Keys | Sort-Object } elseif "
+             "($flags.ContainsKey($words[1])) { $flags[$words[1]] -split ' ' } else { @() }\n"
+             "    $choices | Where-Object { $_ -clike \"$wordToComplete*\" } | "
+             "ForEach-Object {\n"
+             "        [System.Management.Automation.CompletionResult]::new($_, $_, "
+             "'ParameterValue', $_)\n    }\n}\n");
 }
 
-static int json_script(struct sbx_cli *cli, const char *shell, const struct sbx_buf *script) {
+static int json_script(struct sbx_cli *cli, const char *shell, const struct sbx_buf *script)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 8u << 20);
     struct sbx_jsonw json;
@@ -321,7 +344,8 @@ static int json_script(struct sbx_cli *cli, const char *shell, const struct sbx_
     return sbx_report_close(&json, SBX_EXIT_OK);
 }
 
-int sbx_cmd_completion(struct sbx_cli *cli) {
+int sbx_cmd_completion(struct sbx_cli *cli)
+{
     static const struct {
         const char *shell;
         void (*print)(struct sbx_buf *out);
@@ -336,6 +360,7 @@ int sbx_cmd_completion(struct sbx_cli *cli) {
         if (cli->out.json) return json_script(cli, shells[i].shell, &text);
         return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     }
-    return sbx_cli_usage(cli, "no completion for \"%s\"; the shells are bash, zsh, fish and powershell",
+    return sbx_cli_usage(cli,
+                         "no completion for \"%s\"; the shells are bash, zsh, fish and powershell",
                          cli->args.rest[0]);
 }

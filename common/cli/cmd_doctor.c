@@ -26,9 +26,10 @@ struct doctor {
 };
 
 static void add(struct doctor *d, const char *group, const char *id, enum row_status status,
-                const char *summary, const char *remedy) {
-    struct doctor_row *row = (struct doctor_row *)sbx_arena_push(&d->cli->arena, &d->rows, &d->count,
-                                                                 &d->capacity, sizeof *row);
+                const char *summary, const char *remedy)
+{
+    struct doctor_row *row = (struct doctor_row *)sbx_arena_push(
+        &d->cli->arena, &d->rows, &d->count, &d->capacity, sizeof *row);
     if (row == NULL || summary == NULL)
         d->failed_memory = true;
     else
@@ -37,7 +38,8 @@ static void add(struct doctor *d, const char *group, const char *id, enum row_st
 
 /* ---- rows ---- */
 
-static void platform_rows(struct doctor *d) {
+static void platform_rows(struct doctor *d)
+{
     add(d, "platform", "kernel", ROW_OK, d->facts.kernel == NULL ? "unknown" : d->facts.kernel,
         NULL);
     if (d->context.is_root)
@@ -48,7 +50,8 @@ static void platform_rows(struct doctor *d) {
         add(d, "platform", "root", ROW_OK, "sbx runs as an ordinary user", NULL);
 }
 
-static void linux_rows(struct doctor *d) {
+static void linux_rows(struct doctor *d)
+{
     struct sbx_arena *arena = &d->cli->arena;
     if (d->facts.platform != SBX_LINUX) return;
     if (d->facts.landlock_abi > 0)
@@ -63,23 +66,26 @@ static void linux_rows(struct doctor *d) {
         add(d, "layers", "seccomp", ROW_WARN, "this kernel has no seccomp filters",
             "use a kernel built with CONFIG_SECCOMP_FILTER");
     static const char *const cgroups[] = {
-        [SBX_CGROUP_NONE] = "no cgroup can be made here: memory, cpu and process limits are best effort",
+        [SBX_CGROUP_NONE] =
+            "no cgroup can be made here: memory, cpu and process limits are best effort",
         [SBX_CGROUP_V1] = "cgroup v1: limits are enforced",
         [SBX_CGROUP_V2] = "cgroup v2, delegated: limits are enforced",
     };
     add(d, "limits", "cgroup", d->facts.cgroup == SBX_CGROUP_NONE ? ROW_WARN : ROW_OK,
         cgroups[d->facts.cgroup],
-        d->facts.cgroup == SBX_CGROUP_NONE
-            ? "start a session with delegated controllers: systemd-run --user --scope -p Delegate=yes"
-            : NULL);
+        d->facts.cgroup == SBX_CGROUP_NONE ? "start a session with delegated controllers: "
+                                             "systemd-run --user --scope -p Delegate=yes"
+                                           : NULL);
 }
 
 /* Engines are only looked for when somebody asks for them. */
-static bool is_opt_in(enum sbx_backend_id id) {
+static bool is_opt_in(enum sbx_backend_id id)
+{
     return id == SBX_BACKEND_DOCKER || id == SBX_BACKEND_EXTERNAL;
 }
 
-static void backend_row(struct doctor *d, enum sbx_backend_id id) {
+static void backend_row(struct doctor *d, enum sbx_backend_id id)
+{
     struct sbx_arena *arena = &d->cli->arena;
     const char *name = sbx_name_text(sbx_backend_names, (int)id);
     struct sbx_probe probe;
@@ -95,7 +101,8 @@ static void backend_row(struct doctor *d, enum sbx_backend_id id) {
             probe.reason == NULL ? "it cannot be used" : probe.reason, probe.remedy);
 }
 
-static void backend_rows(struct doctor *d) {
+static void backend_rows(struct doctor *d)
+{
     const enum sbx_backend_id *order = sbx_backend_order(d->facts.platform);
     for (size_t i = 0; order[i] != SBX_BACKEND_COUNT; i++) backend_row(d, order[i]);
     for (int i = 0; i < SBX_BACKEND_COUNT; i++)
@@ -105,7 +112,8 @@ static void backend_rows(struct doctor *d) {
 }
 
 /* The row that counts: what a plain `sbx run` would do. */
-static void selection_row(struct doctor *d) {
+static void selection_row(struct doctor *d)
+{
     static const char *const no_command[] = {NULL};
     static struct sbx_prepared prepared;
     struct sbx_arena *arena = &d->cli->arena;
@@ -142,13 +150,15 @@ static void selection_row(struct doctor *d) {
             NULL);
 }
 
-static void switch_rows(struct doctor *d) {
+static void switch_rows(struct doctor *d)
+{
     struct sbx_arena *arena = &d->cli->arena;
     const char *request = sbx_os_env(arena, "SBX_SANDBOX");
     const char *opt_in = sbx_os_env(arena, "SBX_ALLOW_NO_SANDBOX");
     if (request != NULL)
         add(d, "config", "SBX_SANDBOX", ROW_WARN,
-            sbx_arena_printf(arena, "set to \"%s\": the choice of backend is not automatic", request),
+            sbx_arena_printf(arena, "set to \"%s\": the choice of backend is not automatic",
+                             request),
             "unset it unless you need it");
     if (opt_in == NULL) return;
     bool works = sbx_opt_in_is_set(opt_in);
@@ -158,13 +168,15 @@ static void switch_rows(struct doctor *d) {
         "unset it");
 }
 
-static void file_rows(struct doctor *d) {
+static void file_rows(struct doctor *d)
+{
     struct sbx_cli *cli = d->cli;
     struct sbx_findings findings;
     sbx_findings_init(&findings, &cli->arena);
     if (!sbx_load_ceiling(&cli->arena, &findings, &d->ceiling))
         add(d, "config", "policy", ROW_FAIL,
-            findings.count > 0 ? findings.items[0].text : "the administrator's policy is not readable",
+            findings.count > 0 ? findings.items[0].text
+                               : "the administrator's policy is not readable",
             findings.count > 0 ? findings.items[0].hint : NULL);
     else
         add(d, "config", "policy", ROW_OK,
@@ -182,7 +194,8 @@ static void file_rows(struct doctor *d) {
 }
 
 /* `sbx` is also the name of another product's program. */
-static void path_row(struct doctor *d) {
+static void path_row(struct doctor *d)
+{
     struct sbx_arena *arena = &d->cli->arena;
     struct sbx_path found;
     struct sbx_path self;
@@ -193,8 +206,8 @@ static void path_row(struct doctor *d) {
         add(d, "config", "PATH", ROW_OK, "no other sbx is in PATH", NULL);
         return;
     }
-    bool is_self = sbx_os_real_path(arena, found.text, &real, &err) == SBX_OK &&
-                   sbx_path_eq(real, self);
+    bool is_self =
+        sbx_os_real_path(arena, found.text, &real, &err) == SBX_OK && sbx_path_eq(real, self);
     add(d, "config", "PATH", is_self ? ROW_OK : ROW_WARN,
         is_self ? "the sbx in PATH is this one"
                 : sbx_arena_printf(arena, "another sbx comes first in PATH: %s", found.text),
@@ -203,7 +216,8 @@ static void path_row(struct doctor *d) {
 
 /* ---- report ---- */
 
-static void print_rows(const struct doctor *d, struct sbx_buf *text) {
+static void print_rows(const struct doctor *d, struct sbx_buf *text)
+{
     static const enum sbx_tone tones[] = {[ROW_OK] = SBX_TONE_GOOD,
                                           [ROW_WARN] = SBX_TONE_WARN,
                                           [ROW_FAIL] = SBX_TONE_BAD,
@@ -227,7 +241,8 @@ static void print_rows(const struct doctor *d, struct sbx_buf *text) {
     }
 }
 
-static void json_rows(const struct doctor *d, struct sbx_jsonw *json) {
+static void json_rows(const struct doctor *d, struct sbx_jsonw *json)
+{
     sbx_jsonw_key(json, "rows");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < d->count; i++) {
@@ -243,7 +258,8 @@ static void json_rows(const struct doctor *d, struct sbx_jsonw *json) {
     sbx_jsonw_end(json);
 }
 
-static void json_table(struct sbx_jsonw *json) {
+static void json_table(struct sbx_jsonw *json)
+{
     sbx_jsonw_key(json, "selection_table");
     sbx_jsonw_array(json);
     const char *condition;
@@ -257,7 +273,8 @@ static void json_table(struct sbx_jsonw *json) {
     sbx_jsonw_end(json);
 }
 
-static void print_table(struct sbx_buf *text) {
+static void print_table(struct sbx_buf *text)
+{
     const char *condition;
     const char *backend;
     sbx_buf_add_text(text, "how a backend is chosen\n");
@@ -265,7 +282,8 @@ static void print_table(struct sbx_buf *text) {
         sbx_buf_printf(text, "  %zu. %s\n     -> %s\n", i + 1, condition, backend);
 }
 
-int sbx_cmd_doctor(struct sbx_cli *cli) {
+int sbx_cmd_doctor(struct sbx_cli *cli)
+{
     struct doctor d = {.cli = cli};
     struct sbx_err err = {0};
     if (cli->args.rest_count > 0) return sbx_cli_usage(cli, "doctor takes nothing else");

@@ -24,13 +24,16 @@ static const struct template_row templates[] = {
     {"dotnet", "\"DOTNET_ROOT\"", "\":home/.nuget\"", "\"api.nuget.org\""},
 };
 
-static void print_template(const struct template_row *row, struct sbx_buf *out) {
-    sbx_buf_add_text(out, "# What commands started with `sbx run` in this directory may do.\n"
-                          "# Keys: man sbx.toml, or `sbx schema`. Check: sbx verify sbx.toml\n"
-                          "# Look at the result: sbx explain -- COMMAND\n"
-                          "# Once it allows more than the default, accept it: sbx trust\n\n[sandbox]\n");
-    sbx_buf_add_text(out, "mode = \"workspace-write\"   # the disk read-only, this directory writable, "
-                          "no network\n");
+static void print_template(const struct template_row *row, struct sbx_buf *out)
+{
+    sbx_buf_add_text(out,
+                     "# What commands started with `sbx run` in this directory may do.\n"
+                     "# Keys: man sbx.toml, or `sbx schema`. Check: sbx verify sbx.toml\n"
+                     "# Look at the result: sbx explain -- COMMAND\n"
+                     "# Once it allows more than the default, accept it: sbx trust\n\n[sandbox]\n");
+    sbx_buf_add_text(out,
+                     "mode = \"workspace-write\"   # the disk read-only, this directory writable, "
+                     "no network\n");
     sbx_buf_add_text(out, "env_pass = [\"PATH\", \"HOME\", \"LANG\", \"TERM\"]");
     if (row->variables != NULL) sbx_buf_printf(out, "   # add %s if you set it", row->variables);
     sbx_buf_add_char(out, '\n');
@@ -42,12 +45,14 @@ static void print_template(const struct template_row *row, struct sbx_buf *out) 
                        row->caches);
     if (row->hosts != NULL)
         sbx_buf_printf(out, "# network = { kind = \"allow_hosts\", hosts = [%s] }\n", row->hosts);
-    sbx_buf_add_text(out, "# max_memory_bytes = \"4GiB\"\n"
-                          "\n# [sandbox.filesystem]          # narrower entries win over broader ones\n"
-                          "# \":project/secrets\" = \"none\"\n");
+    sbx_buf_add_text(out,
+                     "# max_memory_bytes = \"4GiB\"\n"
+                     "\n# [sandbox.filesystem]          # narrower entries win over broader ones\n"
+                     "# \":project/secrets\" = \"none\"\n");
 }
 
-int sbx_cmd_init(struct sbx_cli *cli) {
+int sbx_cmd_init(struct sbx_cli *cli)
+{
     const char *name = cli->args.values[SBX_OPT_TEMPLATE];
     const struct template_row *row = &templates[0];
     for (size_t i = 0; name != NULL && i < SBX_COUNT(templates); i++)

@@ -3,11 +3,13 @@
 
 #include "common/base/banned.h"
 
-static bool is_offered(const struct sbx_preset_row *row) {
+static bool is_offered(const struct sbx_preset_row *row)
+{
     return row->preset != SBX_PRESET_DECLARED;
 }
 
-static int list_presets(struct sbx_cli *cli) {
+static int list_presets(struct sbx_cli *cli)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     struct sbx_jsonw json;
@@ -31,17 +33,20 @@ static int list_presets(struct sbx_cli *cli) {
         sbx_jsonw_pair_bool(&json, "needs_two_keys", row->needs_two_keys);
         sbx_jsonw_end(&json);
     }
-    if (!cli->out.json) return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+    if (!cli->out.json)
+        return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     sbx_jsonw_end(&json);
     return sbx_report_close(&json, SBX_EXIT_OK);
 }
 
-static const char *preset_name_at(const void *unused, size_t index) {
+static const char *preset_name_at(const void *unused, size_t index)
+{
     (void)unused;
     return index < SBX_PRESET_DECLARED ? sbx_preset_rows[index].name : NULL;
 }
 
-static const struct sbx_preset_row *find_preset(const char *name) {
+static const struct sbx_preset_row *find_preset(const char *name)
+{
     for (size_t i = 0; i < SBX_PRESET_COUNT; i++)
         if (is_offered(&sbx_preset_rows[i]) && sbx_text_eq(sbx_preset_rows[i].name, name))
             return &sbx_preset_rows[i];
@@ -49,7 +54,8 @@ static const struct sbx_preset_row *find_preset(const char *name) {
 }
 
 /* The manifest that says only this preset. */
-static struct sbx_manifest manifest_of(const struct sbx_preset_row *row) {
+static struct sbx_manifest manifest_of(const struct sbx_preset_row *row)
+{
     struct sbx_manifest manifest = {0};
     bool is_mode = sbx_text_eq(row->word, "mode");
     enum sbx_key key = is_mode ? SBX_KEY_MODE : SBX_KEY_PROFILE;
@@ -59,7 +65,8 @@ static struct sbx_manifest manifest_of(const struct sbx_preset_row *row) {
     return manifest;
 }
 
-static int show_preset(struct sbx_cli *cli, const char *name) {
+static int show_preset(struct sbx_cli *cli, const char *name)
+{
     static const char *const no_command[] = {NULL};
     static struct sbx_prepared prepared;
     const struct sbx_preset_row *row = find_preset(name);
@@ -84,7 +91,8 @@ static int show_preset(struct sbx_cli *cli, const char *name) {
     return sbx_report_plan(cli, &setup, &prepared);
 }
 
-int sbx_cmd_profile(struct sbx_cli *cli) {
+int sbx_cmd_profile(struct sbx_cli *cli)
+{
     const char *const *rest = cli->args.rest;
     if (cli->args.rest_count == 1 && sbx_text_eq(rest[0], "list")) return list_presets(cli);
     if (cli->args.rest_count == 2 && sbx_text_eq(rest[0], "show")) return show_preset(cli, rest[1]);

@@ -15,7 +15,8 @@ struct run_report {
     uint32_t status;
 };
 
-static void json_outcome(const struct sbx_outcome *outcome, struct sbx_jsonw *json) {
+static void json_outcome(const struct sbx_outcome *outcome, struct sbx_jsonw *json)
+{
     bool has_signal = outcome->signal > 0;
     sbx_jsonw_pair_bool(json, "started", outcome->started);
     sbx_jsonw_key(json, "exit_code");
@@ -40,7 +41,8 @@ static void json_outcome(const struct sbx_outcome *outcome, struct sbx_jsonw *js
     sbx_jsonw_end(json);
 }
 
-static void json_tiers(const struct sbx_prepared *prepared, struct sbx_jsonw *json) {
+static void json_tiers(const struct sbx_prepared *prepared, struct sbx_jsonw *json)
+{
     sbx_jsonw_key(json, "tiers");
     sbx_jsonw_object(json);
     for (int i = 0; i < SBX_DIM_COUNT; i++)
@@ -50,7 +52,8 @@ static void json_tiers(const struct sbx_prepared *prepared, struct sbx_jsonw *js
 }
 
 static void json_report(const struct sbx_cli *cli, const struct run_report *report,
-                        struct sbx_buf *text) {
+                        struct sbx_buf *text)
+{
     struct sbx_jsonw json;
     bool is_commands = report->outcome != NULL && report->outcome->limit == SBX_LIMIT_NONE;
     sbx_report_open(&json, text, cli);
@@ -85,26 +88,30 @@ static void json_report(const struct sbx_cli *cli, const struct run_report *repo
 /* The outcome object goes where it was asked for, never into the command's output. */
 enum json_target { TARGET_NOWHERE, TARGET_FILE, TARGET_FD, TARGET_STDERR };
 
-static bool parse_fd(const char *text, int *out) {
+static bool parse_fd(const char *text, int *out)
+{
     uint64_t fd;
     if (!sbx_str_to_u64(sbx_str(text), &fd) || fd < 2 || fd > 65535) return false;
     *out = (int)fd;
     return true;
 }
 
-static enum json_target json_target(const struct sbx_cli *cli, int *fd) {
+static enum json_target json_target(const struct sbx_cli *cli, int *fd)
+{
     const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
     if (cli->args.values[SBX_OPT_RESULT] != NULL) return TARGET_FILE;
     if (fd_text != NULL && parse_fd(fd_text, fd)) return TARGET_FD;
     return cli->out.json ? TARGET_STDERR : TARGET_NOWHERE;
 }
 
-static bool json_goes_to_stderr(const struct sbx_cli *cli) {
+static bool json_goes_to_stderr(const struct sbx_cli *cli)
+{
     int unused;
     return json_target(cli, &unused) == TARGET_STDERR;
 }
 
-static void send_json(struct sbx_cli *cli, const struct run_report *report) {
+static void send_json(struct sbx_cli *cli, const struct run_report *report)
+{
     int fd = 0;
     enum json_target target = json_target(cli, &fd);
     if (target == TARGET_NOWHERE) return;
@@ -128,7 +135,8 @@ static void send_json(struct sbx_cli *cli, const struct run_report *report) {
 }
 
 static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
-                  uint32_t status) {
+                  uint32_t status)
+{
     report->err = err;
     report->status = status;
     if (!json_goes_to_stderr(cli)) {
@@ -152,12 +160,14 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
     return (int)status;
 }
 
-int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status) {
+int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status)
+{
     struct run_report report = {0};
     return refuse(cli, &report, err, (uint32_t)status);
 }
 
-static void warn_unsandboxed(const struct sbx_cli *cli) {
+static void warn_unsandboxed(const struct sbx_cli *cli)
+{
     /* One process is one session here; the service keeps one of these per session. */
     static struct sbx_warning warning;
     if (!sbx_warning_due(&warning, sbx_os_monotonic_ns())) return;
@@ -171,7 +181,8 @@ static void warn_unsandboxed(const struct sbx_cli *cli) {
 }
 
 static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *prepared,
-                       const struct sbx_outcome *outcome) {
+                       const struct sbx_outcome *outcome)
+{
     if (outcome->limit == SBX_LIMIT_NONE || json_goes_to_stderr(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1024);
@@ -181,7 +192,9 @@ static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *pre
     if (outcome->limit == SBX_LIMIT_TIMEOUT) {
         sbx_buf_add_text(&text, " after ");
         sbx_duration_print(prepared->plan.timeout_ns, &text);
-        if (!cli->out.quiet) sbx_buf_add_text(&text, "\n  fix: allow more time with -t TIME, or timeout in the manifest");
+        if (!cli->out.quiet)
+            sbx_buf_add_text(&text,
+                             "\n  fix: allow more time with -t TIME, or timeout in the manifest");
     } else if (outcome->limit == SBX_LIMIT_OUTPUT) {
         sbx_buf_add_text(&text, " of more than ");
         sbx_bytes_print(prepared->plan.policy->limits.output_bytes, &text);
@@ -191,13 +204,15 @@ static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *pre
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static uint32_t failure_status(enum sbx_code code) {
+static uint32_t failure_status(enum sbx_code code)
+{
     if (code == SBX_E_NOT_FOUND) return SBX_EXIT_NOT_FOUND;
     if (code == SBX_E_DENIED) return SBX_EXIT_CANNOT_EXECUTE;
     return SBX_EXIT_REFUSED;
 }
 
-static int check_json_target(struct sbx_cli *cli) {
+static int check_json_target(struct sbx_cli *cli)
+{
     const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
     int fd;
     if (fd_text != NULL && cli->args.values[SBX_OPT_RESULT] != NULL)
@@ -209,7 +224,8 @@ static int check_json_target(struct sbx_cli *cli) {
 }
 
 /* Nothing of sbx is printed when all is well, unless asked. */
-static void tell_findings(const struct sbx_cli *cli) {
+static void tell_findings(const struct sbx_cli *cli)
+{
     if (!cli->out.verbose || json_goes_to_stderr(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 16u << 20);
@@ -217,7 +233,8 @@ static void tell_findings(const struct sbx_cli *cli) {
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-int sbx_cmd_run(struct sbx_cli *cli) {
+int sbx_cmd_run(struct sbx_cli *cli)
+{
     static struct sbx_prepared prepared;
     struct sbx_setup setup;
     struct sbx_outcome outcome = {0};

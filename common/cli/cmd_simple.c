@@ -4,11 +4,13 @@
 
 #include "common/base/banned.h"
 
-static int print(const struct sbx_buf *text) {
+static int print(const struct sbx_buf *text)
+{
     return sbx_output_write(SBX_STDOUT, text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
 }
 
-int sbx_cmd_schema(struct sbx_cli *cli) {
+int sbx_cmd_schema(struct sbx_cli *cli)
+{
     bool is_known = cli->args.rest_count == 0 ||
                     (cli->args.rest_count == 1 && sbx_text_eq(cli->args.rest[0], "manifest"));
     if (!is_known) return sbx_cli_usage(cli, "the schema is \"manifest\"");
@@ -19,7 +21,8 @@ int sbx_cmd_schema(struct sbx_cli *cli) {
 }
 
 /* Another program of this name exists (Docker Sandboxes); the line says which one answers. */
-int sbx_cmd_version(struct sbx_cli *cli) {
+int sbx_cmd_version(struct sbx_cli *cli)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 4096);
     struct sbx_facts facts = {0};
@@ -39,7 +42,8 @@ int sbx_cmd_version(struct sbx_cli *cli) {
     return print(&text);
 }
 
-int sbx_cmd_help(struct sbx_cli *cli) {
+int sbx_cmd_help(struct sbx_cli *cli)
+{
     if (cli->args.rest_count > 1) return sbx_cli_usage(cli, "one command at a time");
     if (cli->args.rest_count == 0) return sbx_help_show(cli, SBX_CMD_COUNT);
     const char *name = cli->args.rest[0];

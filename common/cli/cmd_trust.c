@@ -4,7 +4,8 @@
 
 #include "common/base/banned.h"
 
-static int list_trusted(struct sbx_cli *cli, const struct sbx_context *context) {
+static int list_trusted(struct sbx_cli *cli, const struct sbx_context *context)
+{
     struct sbx_trust_store store;
     struct sbx_err err = {0};
     if (sbx_trust_load(&cli->arena, context, &store, &err) != SBX_OK)
@@ -31,14 +32,16 @@ static int list_trusted(struct sbx_cli *cli, const struct sbx_context *context) 
             sbx_buf_add_char(&text, '\n');
         }
     }
-    if (!cli->out.json) return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
+    if (!cli->out.json)
+        return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     sbx_jsonw_end(&json);
     return sbx_report_close(&json, SBX_EXIT_OK);
 }
 
 /* The bytes that are accepted are the bytes that were read and understood. */
 static enum sbx_code digest_of(struct sbx_cli *cli, const char *path, struct sbx_loaded *loaded,
-                               struct sbx_err *err) {
+                               struct sbx_err *err)
+{
     if (!sbx_load_document(&cli->arena, path, path, &cli->findings, loaded) ||
         !sbx_findings_ok(&cli->findings))
         return sbx_err_set(err, SBX_E_INVALID, "\"%s\" is not a valid manifest", path);
@@ -49,7 +52,8 @@ static enum sbx_code digest_of(struct sbx_cli *cli, const char *path, struct sbx
     return SBX_OK;
 }
 
-static int change_trust(struct sbx_cli *cli, const struct sbx_context *context, const char *path) {
+static int change_trust(struct sbx_cli *cli, const struct sbx_context *context, const char *path)
+{
     bool remove = cli->args.given[SBX_OPT_REMOVE];
     struct sbx_loaded loaded = {0};
     struct sbx_path real;
@@ -57,7 +61,8 @@ static int change_trust(struct sbx_cli *cli, const struct sbx_context *context, 
     bool changed = false;
     enum sbx_code code = sbx_os_real_path(&cli->arena, path, &real, &err);
     /* A file that is gone can still be forgotten, under the name it was listed with. */
-    if (code != SBX_OK && remove) real = (struct sbx_path){path, sbx_str(path).len, context->cwd.rules};
+    if (code != SBX_OK && remove)
+        real = (struct sbx_path){path, sbx_str(path).len, context->cwd.rules};
     if (code == SBX_OK || remove) code = remove ? SBX_OK : digest_of(cli, path, &loaded, &err);
     if (code == SBX_OK)
         code = sbx_trust_change(&cli->arena, context, real.text, remove ? NULL : loaded.digest,
@@ -77,12 +82,14 @@ static int change_trust(struct sbx_cli *cli, const struct sbx_context *context, 
     sbx_buf_add_text(&text, remove ? (changed ? "no longer trusted: " : "was not trusted: ")
                                    : (changed ? "trusted: " : "already trusted: "));
     sbx_buf_add_visible(&text, sbx_str(real.text), false);
-    if (!remove) sbx_buf_printf(&text, " (sha256 %.12s; any change needs a new sbx trust)", loaded.digest);
+    if (!remove)
+        sbx_buf_printf(&text, " (sha256 %.12s; any change needs a new sbx trust)", loaded.digest);
     sbx_buf_add_char(&text, '\n');
     return sbx_output_write(SBX_STDOUT, &text) ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
 }
 
-int sbx_cmd_trust(struct sbx_cli *cli) {
+int sbx_cmd_trust(struct sbx_cli *cli)
+{
     struct sbx_context context;
     struct sbx_err err = {0};
     bool lists = cli->args.given[SBX_OPT_LIST];

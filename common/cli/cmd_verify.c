@@ -7,12 +7,14 @@
 
 /* One manifest or unit: what the reader accepted is resolved as a run would. */
 static void verify_one(const struct sbx_manifest *manifest, const struct sbx_context *context,
-                       const struct sbx_ceiling *ceiling, struct sbx_findings *findings) {
+                       const struct sbx_ceiling *ceiling, struct sbx_findings *findings)
+{
     struct sbx_policy policy;
     sbx_policy_resolve(findings->arena, manifest, context, ceiling, findings, &policy);
 }
 
-static void set_project(struct sbx_arena *arena, const char *path, struct sbx_context *context) {
+static void set_project(struct sbx_arena *arena, const char *path, struct sbx_context *context)
+{
     struct sbx_err ignored = {0};
     struct sbx_path real;
     context->project = context->cwd;
@@ -23,7 +25,8 @@ static void set_project(struct sbx_arena *arena, const char *path, struct sbx_co
 }
 
 static void verify_file(const char *path, struct sbx_context *context,
-                        const struct sbx_ceiling *ceiling, struct sbx_findings *findings) {
+                        const struct sbx_ceiling *ceiling, struct sbx_findings *findings)
+{
     struct sbx_loaded loaded;
     if (!sbx_load_document(findings->arena, path, path, findings, &loaded)) return;
     set_project(findings->arena, path, context);
@@ -38,8 +41,8 @@ static void verify_file(const char *path, struct sbx_context *context,
     sbx_findings_sort(findings);
 }
 
-static void json_file(struct sbx_jsonw *json, const char *path,
-                      const struct sbx_findings *findings) {
+static void json_file(struct sbx_jsonw *json, const char *path, const struct sbx_findings *findings)
+{
     sbx_jsonw_object(json);
     sbx_jsonw_pair_text(json, "file", path);
     sbx_jsonw_pair_bool(json, "ok", sbx_findings_ok(findings));
@@ -49,7 +52,8 @@ static void json_file(struct sbx_jsonw *json, const char *path,
 }
 
 static void text_file(const struct sbx_cli *cli, const char *path,
-                      const struct sbx_findings *findings, struct sbx_buf *text) {
+                      const struct sbx_findings *findings, struct sbx_buf *text)
+{
     struct sbx_output all = cli->out;
     all.verbose = !cli->out.quiet; /* who verifies wants the notes too */
     sbx_findings_print(findings, &all, cli->out.colour_stdout, text);
@@ -64,7 +68,8 @@ static void text_file(const struct sbx_cli *cli, const char *path,
 }
 
 static bool ceiling_ok(struct sbx_cli *cli, const struct sbx_context *context,
-                       struct sbx_ceiling *ceiling) {
+                       struct sbx_ceiling *ceiling)
+{
     sbx_ceiling_init(ceiling);
     return context->is_assumed || sbx_load_ceiling(&cli->arena, &cli->findings, ceiling);
 }
@@ -73,7 +78,8 @@ static bool ceiling_ok(struct sbx_cli *cli, const struct sbx_context *context,
  * next one. */
 static bool report_file(const struct sbx_cli *cli, const char *path,
                         const struct sbx_context *context, const struct sbx_ceiling *ceiling,
-                        struct sbx_jsonw *json, struct sbx_buf *text) {
+                        struct sbx_jsonw *json, struct sbx_buf *text)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, FILE_ARENA_BYTES);
     struct sbx_context here = *context;
@@ -87,12 +93,14 @@ static bool report_file(const struct sbx_cli *cli, const char *path,
     return sbx_findings_ok(&findings);
 }
 
-int sbx_cmd_verify(struct sbx_cli *cli) {
+int sbx_cmd_verify(struct sbx_cli *cli)
+{
     struct sbx_context context;
     struct sbx_ceiling ceiling;
     struct sbx_err err = {0};
     if (cli->args.rest_count == 0)
-        return sbx_cli_usage(cli, "no file is given; for the nearest one write sbx verify sbx.toml");
+        return sbx_cli_usage(cli,
+                             "no file is given; for the nearest one write sbx verify sbx.toml");
     if (sbx_setup_context(cli, &context, &err) != SBX_OK)
         return sbx_cli_fail(cli, &err, SBX_EXIT_NEGATIVE);
     if (!ceiling_ok(cli, &context, &ceiling)) {
@@ -111,8 +119,7 @@ int sbx_cmd_verify(struct sbx_cli *cli) {
     for (size_t i = 0; i < cli->args.rest_count; i++)
         all_ok &= report_file(cli, cli->args.rest[i], &context, &ceiling, &json, &text);
     int status = all_ok ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
-    if (!cli->out.json)
-        return sbx_output_write(SBX_STDOUT, &text) ? status : SBX_EXIT_NEGATIVE;
+    if (!cli->out.json) return sbx_output_write(SBX_STDOUT, &text) ? status : SBX_EXIT_NEGATIVE;
     sbx_jsonw_end(&json);
     sbx_jsonw_pair_bool(&json, "ok", all_ok);
     return sbx_report_close(&json, status);

@@ -24,15 +24,16 @@ struct question {
 
 struct answer {
     bool is_allowed;
-    struct sbx_buf rule;     /* what decides */
-    struct sbx_buf change;   /* the manifest line that would allow it; empty when nothing would */
-    struct sbx_buf flag;     /* the same as a flag */
-    const char *obstacle;    /* why no line would */
+    struct sbx_buf rule;   /* what decides */
+    struct sbx_buf change; /* the manifest line that would allow it; empty when nothing would */
+    struct sbx_buf flag;   /* the same as a flag */
+    const char *obstacle;  /* why no line would */
 };
 
 /* ---- paths ---- */
 
-static void rule_text(const struct sbx_rule *rule, struct sbx_buf *out) {
+static void rule_text(const struct sbx_rule *rule, struct sbx_buf *out)
+{
     sbx_buf_printf(out, "%.*s = %s  ", (int)rule->path.len, rule->path.text,
                    rule->kind == SBX_RULE_HOST
                        ? sbx_name_text(sbx_access_names, (int)rule->access)
@@ -40,7 +41,8 @@ static void rule_text(const struct sbx_rule *rule, struct sbx_buf *out) {
     sbx_origin_print(&rule->at, out);
 }
 
-static void path_rule(const struct sbx_decision *decision, struct sbx_buf *out) {
+static void path_rule(const struct sbx_decision *decision, struct sbx_buf *out)
+{
     if (decision->protection != NULL) {
         sbx_buf_printf(out, "protected: %s below %.*s (%s)%s", decision->protection->pattern,
                        (int)decision->protected_root.len, decision->protected_root.text,
@@ -56,11 +58,11 @@ static void path_rule(const struct sbx_decision *decision, struct sbx_buf *out) 
 
 /* The check is on the file, not on the string: links are resolved where there is something to resolve. */
 static enum sbx_code asked_path(struct sbx_cli *cli, const struct sbx_context *context,
-                                struct sbx_path *out, struct sbx_err *err) {
+                                struct sbx_path *out, struct sbx_err *err)
+{
     const char *text = cli->args.values[SBX_OPT_PATH];
     struct sbx_err ignored = {0};
-    if (!context->is_assumed &&
-        sbx_os_real_path(&cli->arena, text, out, &ignored) == SBX_OK)
+    if (!context->is_assumed && sbx_os_real_path(&cli->arena, text, out, &ignored) == SBX_OK)
         return SBX_OK;
     enum sbx_path_rules rules = context->cwd.rules;
     enum sbx_path_problem problem = sbx_path_make(&cli->arena, rules, sbx_str(text), out);
@@ -72,7 +74,8 @@ static enum sbx_code asked_path(struct sbx_cli *cli, const struct sbx_context *c
 
 /* Is there a file of the host that a private directory of the box hides? */
 static bool is_hidden(const struct sbx_policy *policy, const struct sbx_decision *decision,
-                      struct sbx_path path) {
+                      struct sbx_path path)
+{
     const struct sbx_rule *rule = decision->rule;
     if (rule == NULL || rule->kind != SBX_RULE_TMPFS || sbx_path_eq(rule->path, path)) return false;
     enum sbx_node node = sbx_context_lookup(&policy->context, path);
@@ -80,7 +83,8 @@ static bool is_hidden(const struct sbx_policy *policy, const struct sbx_decision
 }
 
 static bool path_allowed(struct sbx_arena *arena, const struct sbx_policy *policy,
-                         const struct question *question, struct sbx_buf *rule) {
+                         const struct question *question, struct sbx_buf *rule)
+{
     struct sbx_decision decision = sbx_policy_decide(arena, policy, question->path);
     path_rule(&decision, rule);
     if (is_hidden(policy, &decision, question->path)) {
@@ -92,12 +96,14 @@ static bool path_allowed(struct sbx_arena *arena, const struct sbx_policy *polic
 
 /* ---- variables ---- */
 
-static bool same_variable(const struct sbx_policy *policy, const char *a, const char *b) {
+static bool same_variable(const struct sbx_policy *policy, const char *a, const char *b)
+{
     return policy->context.platform == SBX_WINDOWS ? sbx_str_is_nocase(sbx_str(a), b)
                                                    : sbx_text_eq(a, b);
 }
 
-static bool env_allowed(const struct sbx_policy *policy, const char *name, struct sbx_buf *rule) {
+static bool env_allowed(const struct sbx_policy *policy, const char *name, struct sbx_buf *rule)
+{
     for (size_t i = 0; i < policy->env_count; i++) {
         if (!same_variable(policy, policy->env[i].name, name)) continue;
         sbx_buf_add_text(rule, "env declares it");
@@ -114,7 +120,8 @@ static bool env_allowed(const struct sbx_policy *policy, const char *name, struc
 
 /* ---- requests ---- */
 
-static bool parse_port(struct sbx_str text, uint16_t *out) {
+static bool parse_port(struct sbx_str text, uint16_t *out)
+{
     uint64_t port;
     if (!sbx_str_to_u64(text, &port) || port == 0 || port > 65535) return false;
     *out = (uint16_t)port;
@@ -122,7 +129,8 @@ static bool parse_port(struct sbx_str text, uint16_t *out) {
 }
 
 /* scheme://host[:port]/… ; without a scheme, https. */
-static bool parse_url(struct sbx_str url, struct target *out) {
+static bool parse_url(struct sbx_str url, struct target *out)
+{
     out->port = 443;
     if (sbx_str_starts(url, "http://")) out->port = 80;
     const char *mark = url.len > 3 ? strstr(url.ptr, "://") : NULL;
@@ -141,7 +149,8 @@ static bool parse_url(struct sbx_str url, struct target *out) {
 }
 
 /* --url METHOD URL: the method came as the option's value, the address as operand. */
-static enum sbx_code asked_url(struct sbx_cli *cli, struct target *out, struct sbx_err *err) {
+static enum sbx_code asked_url(struct sbx_cli *cli, struct target *out, struct sbx_err *err)
+{
     const char *url = cli->args.values[SBX_OPT_URL];
     if (cli->args.rest_count == 1) {
         for (const char *c = url; *c != '\0'; c++)
@@ -154,14 +163,16 @@ static enum sbx_code asked_url(struct sbx_cli *cli, struct target *out, struct s
 }
 
 static const struct sbx_host_pattern *matching(const struct sbx_host_pattern *list, size_t count,
-                                               const struct target *target) {
+                                               const struct target *target)
+{
     for (size_t i = 0; i < count; i++)
         if (sbx_host_matches(&list[i], target->host, target->port)) return &list[i];
     return NULL;
 }
 
 static bool url_allowed(struct sbx_arena *arena, const struct sbx_policy *policy,
-                        const struct target *target, struct sbx_buf *rule) {
+                        const struct target *target, struct sbx_buf *rule)
+{
     if (policy->network == SBX_NET_INHERIT) {
         sbx_buf_add_text(rule, "network inherit: the host's network");
         return true;
@@ -184,7 +195,8 @@ static bool url_allowed(struct sbx_arena *arena, const struct sbx_policy *policy
 /* ---- the decision ---- */
 
 static bool decide(struct sbx_arena *arena, const struct sbx_policy *policy,
-                   const struct question *question, struct sbx_buf *rule) {
+                   const struct question *question, struct sbx_buf *rule)
+{
     if (question->kind == SBX_OPT_PATH) return path_allowed(arena, policy, question, rule);
     if (question->kind == SBX_OPT_URL) return url_allowed(arena, policy, &question->target, rule);
     return env_allowed(policy, question->name, rule);
@@ -199,24 +211,8 @@ struct candidate {
     const char *prefix; /* of the value as the key's reader takes it (--local is --net local=…) */
 };
 
-/* As one word of a shell's command line. */
-static void add_word(const struct sbx_policy *policy, const char *text, struct sbx_buf *out) {
-    bool is_windows = policy->context.platform == SBX_WINDOWS;
-    bool is_plain = *text != '\0';
-    for (const char *c = text; *c != '\0'; c++)
-        is_plain &= sbx_is_alnum(*c) || strchr("_-./:,@%+=", *c) != NULL || (is_windows && *c == '\\');
-    char quote = is_windows ? '"' : '\'';
-    if (!is_plain) sbx_buf_add_char(out, quote);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (!is_plain && *c == quote)
-            sbx_buf_add_text(out, is_windows ? "\\\"" : "'\\''");
-        else
-            sbx_buf_add_char(out, *c);
-    }
-    if (!is_plain) sbx_buf_add_char(out, quote);
-}
-
-static void add_list(const char *key, const struct sbx_texts *list, struct sbx_buf *out) {
+static void add_list(const char *key, const struct sbx_texts *list, struct sbx_buf *out)
+{
     sbx_buf_printf(out, "%s = [", key);
     for (size_t i = 0; i < list->count; i++) {
         if (i > 0) sbx_buf_add_text(out, ", ");
@@ -226,7 +222,8 @@ static void add_list(const char *key, const struct sbx_texts *list, struct sbx_b
 }
 
 /* The whole line, with what the key held already: pasted over the old one it takes nothing away. */
-static void add_line(const struct sbx_manifest *with, enum sbx_key key, struct sbx_buf *out) {
+static void add_line(const struct sbx_manifest *with, enum sbx_key key, struct sbx_buf *out)
+{
     if (key == SBX_KEY_FS_READ_ALLOW) add_list("fs_read_allow", &with->fs_read_allow, out);
     if (key == SBX_KEY_FS_WRITE_ALLOW) add_list("fs_write_allow", &with->fs_write_allow, out);
     if (key == SBX_KEY_ENV_PASS) add_list("env_pass", &with->env_pass, out);
@@ -243,7 +240,8 @@ static void add_line(const struct sbx_manifest *with, enum sbx_key key, struct s
 /* Makes the policy with the candidate in it and asks again. */
 static bool try_candidate(struct sbx_cli *cli, const struct sbx_setup *setup,
                           const struct question *question, const struct candidate *candidate,
-                          struct answer *answer) {
+                          struct answer *answer)
+{
     struct sbx_arena *arena = &cli->arena;
     struct sbx_manifest over = {0};
     struct sbx_manifest with;
@@ -264,13 +262,14 @@ static bool try_candidate(struct sbx_cli *cli, const struct sbx_setup *setup,
     if (!decide(arena, &policy, question, &rule)) return false;
     add_line(&with, candidate->key, &answer->change);
     sbx_buf_printf(&answer->flag, "%s ", candidate->flag);
-    add_word(&policy, candidate->text, &answer->flag);
+    sbx_word_add(&answer->flag, policy.context.platform, candidate->text);
     return true;
 }
 
 /* Narrowest first. */
 static void find_change(struct sbx_cli *cli, const struct sbx_setup *setup,
-                        const struct question *question, struct answer *answer) {
+                        const struct question *question, struct answer *answer)
+{
     struct candidate list[2] = {{NULL, SBX_KEY_COUNT, NULL, ""}, {NULL, SBX_KEY_COUNT, NULL, ""}};
     const struct target *target = &question->target;
     bool is_web = target->port == 80 || target->port == 443;
@@ -295,7 +294,8 @@ static void find_change(struct sbx_cli *cli, const struct sbx_setup *setup,
 /* ---- answer ---- */
 
 static int print_json(struct sbx_cli *cli, const struct question *question,
-                      const struct answer *answer, int status) {
+                      const struct answer *answer, int status)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     struct sbx_jsonw json;
@@ -312,7 +312,8 @@ static int print_json(struct sbx_cli *cli, const struct question *question,
 }
 
 static int print_answer(struct sbx_cli *cli, const struct question *question,
-                        const struct answer *answer) {
+                        const struct answer *answer)
+{
     int status = answer->is_allowed ? SBX_EXIT_OK : SBX_EXIT_NEGATIVE;
     if (cli->out.json) return print_json(cli, question, answer, status);
     AUTO_BUF text;
@@ -337,7 +338,8 @@ static int print_answer(struct sbx_cli *cli, const struct question *question,
 }
 
 static enum sbx_code make_question(struct sbx_cli *cli, const struct sbx_context *context,
-                                   struct question *out, struct sbx_err *err) {
+                                   struct question *out, struct sbx_err *err)
+{
     enum sbx_code code = SBX_OK;
     const char *op = cli->args.values[SBX_OPT_OP];
     if (op == NULL) op = "read";
@@ -345,12 +347,14 @@ static enum sbx_code make_question(struct sbx_cli *cli, const struct sbx_context
     out->name = cli->args.values[SBX_OPT_ENV];
     if (out->kind == SBX_OPT_PATH) {
         code = asked_path(cli, context, &out->path, err);
-        if (code == SBX_OK) out->subject = sbx_arena_printf(&cli->arena, "%s %s", op, out->path.text);
+        if (code == SBX_OK)
+            out->subject = sbx_arena_printf(&cli->arena, "%s %s", op, out->path.text);
     } else if (out->kind == SBX_OPT_URL) {
         code = asked_url(cli, &out->target, err);
         if (code == SBX_OK)
-            out->subject = sbx_arena_printf(&cli->arena, "request to %.*s:%u",
-                                            SBX_STR_ARG(out->target.host), (unsigned)out->target.port);
+            out->subject =
+                sbx_arena_printf(&cli->arena, "request to %.*s:%u", SBX_STR_ARG(out->target.host),
+                                 (unsigned)out->target.port);
     } else {
         out->subject = sbx_arena_printf(&cli->arena, "variable %s", out->name);
     }
@@ -359,7 +363,8 @@ static enum sbx_code make_question(struct sbx_cli *cli, const struct sbx_context
 }
 
 static int answer_question(struct sbx_cli *cli, const struct sbx_setup *setup,
-                           const struct sbx_prepared *prepared, struct question *question) {
+                           const struct sbx_prepared *prepared, struct question *question)
+{
     struct sbx_err err = {0};
     if (make_question(cli, &prepared->policy.context, question, &err) != SBX_OK)
         return sbx_cli_fail(cli, &err, SBX_EXIT_USAGE);
@@ -382,7 +387,8 @@ static int answer_question(struct sbx_cli *cli, const struct sbx_setup *setup,
     return status;
 }
 
-int sbx_cmd_why(struct sbx_cli *cli) {
+int sbx_cmd_why(struct sbx_cli *cli)
+{
     static const enum sbx_option_id kinds[] = {SBX_OPT_PATH, SBX_OPT_URL, SBX_OPT_ENV};
     struct question question = {.kind = SBX_OPT_COUNT};
     size_t asked = 0;

@@ -24,9 +24,9 @@ struct sbx_cli {
 struct sbx_command_row {
     enum sbx_command_id id;
     const char *name;
-    const char *usage;   /* after "sbx NAME " */
-    const char *summary; /* one line */
-    const char *details; /* further paragraphs of its help, or NULL */
+    const char *usage;    /* after "sbx NAME " */
+    const char *summary;  /* one line */
+    const char *details;  /* further paragraphs of its help, or NULL */
     const char *examples; /* lines for help and man page, or NULL */
     int (*handle)(struct sbx_cli *cli);
 };

@@ -4,34 +4,39 @@
 #include "common/base/banned.h"
 
 const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
-    [SBX_CMD_RUN] =
-        {SBX_CMD_RUN, "run", "[OPTION…] [--] COMMAND [ARG…]", "run one command in a box",
-         "The box has exactly the access that the manifest declares: the one named with -f, else the "
-         "nearest sbx.toml, else mode workspace-write; options add to it. The command's input, output "
-         "and exit status are its own. 124 means a limit ended it, 125 that sbx refused or failed and "
-         "nothing ran, 126 that the command cannot be executed, 127 that it was not found, 128+N that "
-         "signal N ended it.",
-         "sbx run -- make test\n"
-         "sbx run -p strict -r :cwd -- ./a.out\n"
-         "sbx run --net deny -E PATH -t 2m -- npm test",
-         sbx_cmd_run},
+    [SBX_CMD_RUN] = {SBX_CMD_RUN, "run", "[OPTION…] [--] COMMAND [ARG…]",
+                     "run one command in a box",
+                     "The box has exactly the access that the manifest declares: the one named "
+                     "with -f, else the "
+                     "nearest sbx.toml, else mode workspace-write; options add to it. The "
+                     "command's input, output "
+                     "and exit status are its own. 124 means a limit ended it, 125 that sbx "
+                     "refused or failed and "
+                     "nothing ran, 126 that the command cannot be executed, 127 that it was not "
+                     "found, 128+N that "
+                     "signal N ended it.",
+                     "sbx run -- make test\n"
+                     "sbx run -p strict -r :cwd -- ./a.out\n"
+                     "sbx run --net deny -E PATH -t 2m -- npm test",
+                     sbx_cmd_run},
     [SBX_CMD_EXPLAIN] =
         {SBX_CMD_EXPLAIN, "explain", "[OPTION…] [--] [COMMAND [ARG…]]",
          "print the plan, tiers and reasons; run nothing",
          "With --platform the plan of another system is printed, with assumed places and facts.",
          "sbx explain -- make test\nsbx explain --platform windows --json -- cmd /c dir",
          sbx_cmd_explain},
-    [SBX_CMD_WHY] =
-        {SBX_CMD_WHY, "why", "[OPTION…] --path PATH [--op OP] | --url [METHOD] URL | --env NAME",
-         "the rule that decides, and the line that would change it",
-         "Exits with 0 when it is allowed and with 1 when it is not.",
-         "sbx why --path .git/config --op write\nsbx why --url https://example.com/",
-         sbx_cmd_why},
-    [SBX_CMD_VERIFY] =
-        {SBX_CMD_VERIFY, "verify", "[OPTION…] FILE…", "check manifests and units",
-         "Reports everything that is wrong, with stable codes (sbx help codes) and places. Exits with "
-         "0 when nothing is wrong and with 1 when something is.",
-         "sbx verify sbx.toml\nsbx verify --json sbx.toml other.json", sbx_cmd_verify},
+    [SBX_CMD_WHY] = {SBX_CMD_WHY, "why",
+                     "[OPTION…] --path PATH [--op OP] | --url [METHOD] URL | --env NAME",
+                     "the rule that decides, and the line that would change it",
+                     "Exits with 0 when it is allowed and with 1 when it is not.",
+                     "sbx why --path .git/config --op write\nsbx why --url https://example.com/",
+                     sbx_cmd_why},
+    [SBX_CMD_VERIFY] = {SBX_CMD_VERIFY, "verify", "[OPTION…] FILE…", "check manifests and units",
+                        "Reports everything that is wrong, with stable codes (sbx help codes) and "
+                        "places. Exits with "
+                        "0 when nothing is wrong and with 1 when something is.",
+                        "sbx verify sbx.toml\nsbx verify --json sbx.toml other.json",
+                        sbx_cmd_verify},
     [SBX_CMD_INIT] = {SBX_CMD_INIT, "init", "[--template NAME] [FILE]", "write a starter manifest",
                       "Writes sbx.toml, or FILE; an existing file is never overwritten.",
                       "sbx init --template node", sbx_cmd_init},
@@ -39,12 +44,12 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
                          "the profiles and modes, and what they mean here", NULL,
                          "sbx profile list\nsbx profile show strict --platform macos",
                          sbx_cmd_profile},
-    [SBX_CMD_TRUST] =
-        {SBX_CMD_TRUST, "trust", "[--list | [--remove] [FILE]]",
-         "accept a manifest that was found, by its content",
-         "A manifest that is found rather than named may tighten the default; to widen it, its exact "
-         "content must be accepted once. Any change needs a new sbx trust.",
-         "sbx trust sbx.toml\nsbx trust --list", sbx_cmd_trust},
+    [SBX_CMD_TRUST] = {SBX_CMD_TRUST, "trust", "[--list | [--remove] [FILE]]",
+                       "accept a manifest that was found, by its content",
+                       "A manifest that is found rather than named may tighten the default; to "
+                       "widen it, its exact "
+                       "content must be accepted once. Any change needs a new sbx trust.",
+                       "sbx trust sbx.toml\nsbx trust --list", sbx_cmd_trust},
     [SBX_CMD_DOCTOR] =
         {SBX_CMD_DOCTOR, "doctor", "", "what this machine can enforce, and what is missing",
          "Changes nothing. Exits with 1 when something fails; -v prints how a backend is chosen.",
@@ -52,8 +57,8 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
     [SBX_CMD_SCHEMA] = {SBX_CMD_SCHEMA, "schema", "[manifest]", "JSON Schema of the manifest", NULL,
                         "sbx schema > sbx.schema.json", sbx_cmd_schema},
     [SBX_CMD_COMPLETION] = {SBX_CMD_COMPLETION, "completion", "bash | zsh | fish | powershell",
-                            "completion script for a shell", NULL,
-                            "source <(sbx completion bash)", sbx_cmd_completion},
+                            "completion script for a shell", NULL, "source <(sbx completion bash)",
+                            sbx_cmd_completion},
     [SBX_CMD_VERSION] = {SBX_CMD_VERSION, "version", "", "which sbx this is", NULL, NULL,
                          sbx_cmd_version},
     [SBX_CMD_HELP] = {SBX_CMD_HELP, "help", "[COMMAND | codes]", "this help, or help on a command",

@@ -11,7 +11,8 @@
 #define HELP_COLUMN 28
 
 /* Words of `text`, wrapped; the first line starts at `column`, the others at `indent`. */
-static void wrap(struct sbx_buf *out, const char *text, size_t column, size_t indent) {
+static void wrap(struct sbx_buf *out, const char *text, size_t column, size_t indent)
+{
     struct sbx_str rest = sbx_str(text);
     bool more = true;
     bool is_first = true;
@@ -34,7 +35,8 @@ static void wrap(struct sbx_buf *out, const char *text, size_t column, size_t in
     sbx_buf_add_char(out, '\n');
 }
 
-static void print_flag(const struct sbx_flag_view *view, struct sbx_buf *out) {
+static void print_flag(const struct sbx_flag_view *view, struct sbx_buf *out)
+{
     size_t start = out->len;
     if (view->short_flag != 0)
         sbx_buf_printf(out, "  -%c, --%s", view->short_flag, view->flag);
@@ -51,8 +53,8 @@ static void print_flag(const struct sbx_flag_view *view, struct sbx_buf *out) {
     wrap(out, view->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-static void print_flags(enum sbx_command_id id, bool keys, const char *title,
-                        struct sbx_buf *out) {
+static void print_flags(enum sbx_command_id id, bool keys, const char *title, struct sbx_buf *out)
+{
     struct sbx_flag_view view;
     bool is_first = true;
     for (size_t i = 0; sbx_flag_at(id, i, &view); i++) {
@@ -63,7 +65,8 @@ static void print_flags(enum sbx_command_id id, bool keys, const char *title,
     }
 }
 
-void sbx_help_overview(struct sbx_buf *out) {
+void sbx_help_overview(struct sbx_buf *out)
+{
     sbx_buf_add_text(out, "sbx runs a command with exactly the access its manifest declares,\n"
                           "and refuses rather than degrade.\n\nUsage: sbx COMMAND [OPTION…]\n\n");
     for (size_t i = 0; i < SBX_CMD_COUNT; i++) {
@@ -78,7 +81,8 @@ void sbx_help_overview(struct sbx_buf *out) {
                           "\nsbx help COMMAND says more; sbx(1) and sbx.toml(5) say everything.\n");
 }
 
-void sbx_help_command(enum sbx_command_id id, struct sbx_buf *out) {
+void sbx_help_command(enum sbx_command_id id, struct sbx_buf *out)
+{
     const struct sbx_command_row *row = &sbx_command_rows[id];
     AUTO_BUF usage;
     sbx_buf_init(&usage, 1024);
@@ -104,7 +108,8 @@ void sbx_help_command(enum sbx_command_id id, struct sbx_buf *out) {
     }
 }
 
-void sbx_help_codes(struct sbx_buf *out) {
+void sbx_help_codes(struct sbx_buf *out)
+{
     const size_t column = 33;
     for (int i = 0; i < SBX_FINDING_CODE_COUNT; i++) {
         const struct sbx_finding_row *row = sbx_finding_row((enum sbx_finding_code)i);
@@ -116,7 +121,8 @@ void sbx_help_codes(struct sbx_buf *out) {
 
 /* ---- for programs ---- */
 
-static void json_flag(const struct sbx_flag_view *view, struct sbx_jsonw *json) {
+static void json_flag(const struct sbx_flag_view *view, struct sbx_jsonw *json)
+{
     char spelled[3] = {'-', view->short_flag, '\0'};
     const char *key = view->key != NULL ? view->key->name : NULL;
     if (view->alias != NULL) key = sbx_key_rows[view->alias->key].name;
@@ -129,7 +135,8 @@ static void json_flag(const struct sbx_flag_view *view, struct sbx_jsonw *json) 
     sbx_jsonw_end(json);
 }
 
-static void json_command(const struct sbx_command_row *row, struct sbx_jsonw *json) {
+static void json_command(const struct sbx_command_row *row, struct sbx_jsonw *json)
+{
     struct sbx_flag_view view;
     sbx_jsonw_object(json);
     sbx_jsonw_pair_text(json, "name", row->name);
@@ -143,7 +150,8 @@ static void json_command(const struct sbx_command_row *row, struct sbx_jsonw *js
     sbx_jsonw_end(json);
 }
 
-int sbx_help_show(struct sbx_cli *cli, enum sbx_command_id id) {
+int sbx_help_show(struct sbx_cli *cli, enum sbx_command_id id)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     if (!cli->out.json) {
@@ -164,7 +172,8 @@ int sbx_help_show(struct sbx_cli *cli, enum sbx_command_id id) {
     return sbx_report_close(&json, SBX_EXIT_OK);
 }
 
-int sbx_help_show_codes(struct sbx_cli *cli) {
+int sbx_help_show_codes(struct sbx_cli *cli)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     if (!cli->out.json) {

@@ -8,8 +8,8 @@
 
 #include "common/base/banned.h"
 
-static void unreadable(struct sbx_findings *findings, const char *shown,
-                       const struct sbx_err *err) {
+static void unreadable(struct sbx_findings *findings, const char *shown, const struct sbx_err *err)
+{
     struct sbx_origin at = {.source = shown};
     bool is_large = err->code == SBX_E_LIMIT;
     struct sbx_finding *finding =
@@ -22,7 +22,8 @@ static void unreadable(struct sbx_findings *findings, const char *shown,
 }
 
 /* The readers put "NAME:LINE:COLUMN: " first; a finding carries that in its own fields. */
-static const char *without_place(const char *text, struct sbx_place place) {
+static const char *without_place(const char *text, struct sbx_place place)
+{
     AUTO_BUF mark;
     sbx_buf_init(&mark, 64);
     sbx_buf_printf(&mark, ":%u:%u: ", (unsigned)place.line, (unsigned)place.column);
@@ -31,7 +32,8 @@ static const char *without_place(const char *text, struct sbx_place place) {
 }
 
 static void syntax(struct sbx_findings *findings, const char *shown, struct sbx_place place,
-                   const struct sbx_err *err) {
+                   const struct sbx_err *err)
+{
     struct sbx_origin at = {shown, place};
     struct sbx_finding *finding =
         sbx_findings_add(findings, err->code == SBX_E_LIMIT ? SBX_F_FILE_TOO_LARGE : SBX_F_SYNTAX,
@@ -42,7 +44,8 @@ static void syntax(struct sbx_findings *findings, const char *shown, struct sbx_
 }
 
 /* The JSON reader says the place in its text only. */
-static struct sbx_place place_in(const char *text, const char *shown) {
+static struct sbx_place place_in(const char *text, const char *shown)
+{
     struct sbx_str rest = sbx_str(text);
     struct sbx_str line;
     struct sbx_str column;
@@ -57,7 +60,8 @@ static struct sbx_place place_in(const char *text, const char *shown) {
 }
 
 static bool parse(struct sbx_arena *arena, const char *shown, struct sbx_str text,
-                  struct sbx_findings *findings, struct sbx_value *out) {
+                  struct sbx_findings *findings, struct sbx_value *out)
+{
     struct sbx_err err = {0};
     struct sbx_toml_fault fault = {0};
     bool is_json = sbx_str_ends(sbx_str(shown), ".json");
@@ -71,7 +75,8 @@ static bool parse(struct sbx_arena *arena, const char *shown, struct sbx_str tex
 }
 
 bool sbx_load_document(struct sbx_arena *arena, const char *path, const char *shown,
-                       struct sbx_findings *findings, struct sbx_loaded *out) {
+                       struct sbx_findings *findings, struct sbx_loaded *out)
+{
     struct sbx_err err = {0};
     struct sbx_str text;
     *out = (struct sbx_loaded){0};
@@ -87,7 +92,8 @@ bool sbx_load_document(struct sbx_arena *arena, const char *path, const char *sh
 }
 
 bool sbx_load_ceiling(struct sbx_arena *arena, struct sbx_findings *findings,
-                      struct sbx_ceiling *out) {
+                      struct sbx_ceiling *out)
+{
     struct sbx_err err = {0};
     struct sbx_path dir;
     struct sbx_path path;
@@ -108,9 +114,10 @@ bool sbx_load_ceiling(struct sbx_arena *arena, struct sbx_findings *findings,
     }
     struct sbx_origin at = {.source = path.text};
     if (!info.is_admins || info.others_may_write) {
-        struct sbx_finding *finding = sbx_findings_add(
-            findings, SBX_F_USER_UNTRUSTED, &at, "", (struct sbx_str){0},
-            "the administrator's policy is not owned by the administrator, or others may change it");
+        struct sbx_finding *finding =
+            sbx_findings_add(findings, SBX_F_USER_UNTRUSTED, &at, "", (struct sbx_str){0},
+                             "the administrator's policy is not owned by the administrator, or "
+                             "others may change it");
         sbx_finding_hint(findings, finding,
                          "make it owned by root (SYSTEM on Windows) and writable by no one else");
         return false;

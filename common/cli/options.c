@@ -7,13 +7,13 @@
 #define ALL_COMMANDS ((1u << SBX_CMD_COUNT) - 1)
 #define PLANNERS (BIT(RUN) | BIT(EXPLAIN) | BIT(WHY))
 #define REPORTERS                                                                                  \
-    (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(DOCTOR) | BIT(VERSION) |  \
+    (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(DOCTOR) | BIT(VERSION) | \
      BIT(HELP))
 
 const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
-    [SBX_OPT_MANIFEST] = {SBX_OPT_MANIFEST, "manifest", 'f', "FILE",
-                          "use this manifest (TOML, or JSON by its .json name; - is standard input)",
-                          PLANNERS},
+    [SBX_OPT_MANIFEST] =
+        {SBX_OPT_MANIFEST, "manifest", 'f', "FILE",
+         "use this manifest (TOML, or JSON by its .json name; - is standard input)", PLANNERS},
     [SBX_OPT_NO_MANIFEST] = {SBX_OPT_NO_MANIFEST, "no-manifest", 0, NULL,
                              "do not look for sbx.toml", PLANNERS},
     [SBX_OPT_PLATFORM] = {SBX_OPT_PLATFORM, "platform", 0, "NAME",
@@ -50,7 +50,8 @@ static const struct sbx_name template_words[] = {{0, "default"}, {1, "node"}, {2
                                                  {3, "rust"},    {4, "go"},   {5, "c"},
                                                  {6, "dotnet"},  {0, NULL}};
 
-static const struct sbx_name *words_of(enum sbx_option_id id) {
+static const struct sbx_name *words_of(enum sbx_option_id id)
+{
     static const struct sbx_name *const words[SBX_OPT_COUNT] = {
         [SBX_OPT_PLATFORM] = sbx_platform_names,
         [SBX_OPT_OP] = op_words,
@@ -60,11 +61,13 @@ static const struct sbx_name *words_of(enum sbx_option_id id) {
     return words[id];
 }
 
-static bool takes_keys(enum sbx_command_id command) {
+static bool takes_keys(enum sbx_command_id command)
+{
     return (PLANNERS & (1u << command)) != 0;
 }
 
-static bool option_at(enum sbx_command_id command, size_t *index, struct sbx_flag_view *out) {
+static bool option_at(enum sbx_command_id command, size_t *index, struct sbx_flag_view *out)
+{
     for (size_t i = 0; i < SBX_OPT_COUNT; i++) {
         const struct sbx_option_row *row = &sbx_option_rows[i];
         if (!(row->commands & (1u << command))) continue;
@@ -80,7 +83,8 @@ static bool option_at(enum sbx_command_id command, size_t *index, struct sbx_fla
     return false;
 }
 
-bool sbx_flag_at(enum sbx_command_id command, size_t index, struct sbx_flag_view *out) {
+bool sbx_flag_at(enum sbx_command_id command, size_t index, struct sbx_flag_view *out)
+{
     if (option_at(command, &index, out)) return true;
     if (!takes_keys(command)) return false;
     if (index < SBX_KEY_COUNT) {

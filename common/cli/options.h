@@ -62,7 +62,7 @@ struct sbx_flag_view {
     char short_flag;
     const char *meta; /* NULL: takes no value */
     const char *help;
-    const struct sbx_name *words; /* what the value can be, or NULL */
+    const struct sbx_name *words;        /* what the value can be, or NULL */
     const struct sbx_option_row *option; /* one of these three is set */
     const struct sbx_key_row *key;
     const struct sbx_flag_alias *alias;

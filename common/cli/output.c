@@ -3,13 +3,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "common/policy/plan.h"
 
 #include "common/base/banned.h"
 
 /* https://no-color.org: any non-empty value; a forced colour is for people who pipe into a pager. */
-static bool wants_colour(struct sbx_arena *arena, const char *when, enum sbx_stream stream) {
+static bool wants_colour(struct sbx_arena *arena, const char *when, enum sbx_stream stream)
+{
     if (when != NULL && sbx_text_eq(when, "always")) return true;
     if (when != NULL && sbx_text_eq(when, "never")) return false;
     const char *no_color = sbx_os_env(arena, "NO_COLOR");
@@ -21,20 +23,23 @@ static bool wants_colour(struct sbx_arena *arena, const char *when, enum sbx_str
     return sbx_os_terminal_colours(stream);
 }
 
-void sbx_output_init(struct sbx_output *out, struct sbx_arena *arena, const char *when) {
+void sbx_output_init(struct sbx_output *out, struct sbx_arena *arena, const char *when)
+{
     out->colour_stdout = wants_colour(arena, when, SBX_STDOUT);
     out->colour_stderr = wants_colour(arena, when, SBX_STDERR);
 }
 
 /* A pipe's reader that left has seen enough: `sbx help | head` is no failure to talk about. */
-static bool reader_left(const struct sbx_err *err) {
+static bool reader_left(const struct sbx_err *err)
+{
     const int64_t broken_pipe = 109; /* ERROR_BROKEN_PIPE */
     const int64_t no_data = 232;     /* ERROR_NO_DATA: the pipe is being closed */
     if (err->os == SBX_OS_ERRNO) return err->raw == EPIPE;
     return err->os == SBX_OS_WIN32 && (err->raw == broken_pipe || err->raw == no_data);
 }
 
-bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text) {
+bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text)
+{
     struct sbx_err err = {0};
     enum sbx_code code = sbx_buf_check(text, &err);
     if (code == SBX_OK) code = sbx_os_write(stream, sbx_buf_text(text), text->len, &err);
@@ -48,9 +53,10 @@ bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text) {
     return false;
 }
 
-void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const char *text) {
+void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const char *text)
+{
     static const char *const codes[] = {
-        [SBX_TONE_PLAIN] = "0", [SBX_TONE_BAD] = "31",   [SBX_TONE_WARN] = "33",
+        [SBX_TONE_PLAIN] = "0", [SBX_TONE_BAD] = "31",  [SBX_TONE_WARN] = "33",
         [SBX_TONE_GOOD] = "32", [SBX_TONE_FAINT] = "2",
     };
     bool is_plain = !colour || tone == SBX_TONE_PLAIN;
@@ -59,14 +65,34 @@ void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const ch
     if (!is_plain) sbx_buf_add_text(buf, "\x1b[0m");
 }
 
-static enum sbx_tone level_tone(enum sbx_level level) {
+void sbx_word_add(struct sbx_buf *buf, enum sbx_platform platform, const char *text)
+{
+    bool is_windows = platform == SBX_WINDOWS;
+    bool is_plain = *text != '\0';
+    for (const char *c = text; *c != '\0'; c++)
+        is_plain &=
+            sbx_is_alnum(*c) || strchr("_-./:,@%+=", *c) != NULL || (is_windows && *c == '\\');
+    char quote = is_windows ? '"' : '\'';
+    if (!is_plain) sbx_buf_add_char(buf, quote);
+    for (const char *c = text; *c != '\0'; c++) {
+        if (!is_plain && *c == quote)
+            sbx_buf_add_text(buf, is_windows ? "\\\"" : "'\\''");
+        else
+            sbx_buf_add_char(buf, *c);
+    }
+    if (!is_plain) sbx_buf_add_char(buf, quote);
+}
+
+static enum sbx_tone level_tone(enum sbx_level level)
+{
     static const enum sbx_tone tones[] = {[SBX_LEVEL_NOTE] = SBX_TONE_FAINT,
                                           [SBX_LEVEL_WARNING] = SBX_TONE_WARN,
                                           [SBX_LEVEL_ERROR] = SBX_TONE_BAD};
     return tones[level];
 }
 
-static void print_place(const struct sbx_finding *finding, struct sbx_buf *buf) {
+static void print_place(const struct sbx_finding *finding, struct sbx_buf *buf)
+{
     bool has_source = finding->at.source != NULL;
     bool has_key = finding->key_path[0] != '\0';
     if (!has_source && !has_key && finding->unit == NULL) return;
@@ -87,7 +113,8 @@ static void print_place(const struct sbx_finding *finding, struct sbx_buf *buf) 
 }
 
 /* Text of one or more lines, each after its own prefix. */
-static void print_lines(const char *text, const char *first, const char *next, struct sbx_buf *buf) {
+static void print_lines(const char *text, const char *first, const char *next, struct sbx_buf *buf)
+{
     struct sbx_str rest = sbx_str(text);
     bool more = true;
     const char *prefix = first;
@@ -102,7 +129,8 @@ static void print_lines(const char *text, const char *first, const char *next, s
 }
 
 /* A syntax error shows the line and a caret below it; everything else says what to do. */
-static void print_hint(const char *hint, bool is_source, struct sbx_buf *buf) {
+static void print_hint(const char *hint, bool is_source, struct sbx_buf *buf)
+{
     if (is_source)
         print_lines(hint, "   | ", "   | ", buf);
     else
@@ -110,7 +138,8 @@ static void print_hint(const char *hint, bool is_source, struct sbx_buf *buf) {
 }
 
 void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_output *out, bool colour,
-                       struct sbx_buf *buf) {
+                       struct sbx_buf *buf)
+{
     AUTO_BUF head;
     sbx_buf_init(&head, 256);
     sbx_buf_printf(&head, "%s[%s]", sbx_name_text(sbx_level_names, (int)finding->level),
@@ -125,7 +154,8 @@ void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_outpu
 }
 
 void sbx_findings_print(const struct sbx_findings *findings, const struct sbx_output *out,
-                        bool colour, struct sbx_buf *buf) {
+                        bool colour, struct sbx_buf *buf)
+{
     for (size_t i = 0; i < findings->count; i++) {
         const struct sbx_finding *finding = &findings->items[i];
         bool is_shown = finding->level == SBX_LEVEL_ERROR ||
@@ -137,7 +167,8 @@ void sbx_findings_print(const struct sbx_findings *findings, const struct sbx_ou
         sbx_buf_printf(buf, "sbx: and %zu more findings\n", total - findings->count);
 }
 
-void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *json) {
+void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *json)
+{
     sbx_jsonw_array(json);
     for (size_t i = 0; i < findings->count; i++) {
         const struct sbx_finding *finding = &findings->items[i];
@@ -158,7 +189,8 @@ void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *js
     sbx_jsonw_end(json);
 }
 
-static const char *domain_text(enum sbx_os_domain domain) {
+static const char *domain_text(enum sbx_os_domain domain)
+{
     static const char *const texts[] = {[SBX_OS_NONE] = NULL,
                                         [SBX_OS_ERRNO] = "errno",
                                         [SBX_OS_WIN32] = "win32",
@@ -167,7 +199,8 @@ static const char *domain_text(enum sbx_os_domain domain) {
     return texts[domain];
 }
 
-void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf) {
+void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf)
+{
     AUTO_BUF head;
     sbx_buf_init(&head, 128);
     sbx_buf_printf(&head, "error[%s]", sbx_code_text(err->code));
@@ -181,7 +214,8 @@ void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf) 
     if (err->hint[0] != '\0') print_hint(err->hint, false, buf);
 }
 
-void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json) {
+void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json)
+{
     sbx_jsonw_object(json);
     sbx_jsonw_pair_text(json, "code", sbx_code_text(err->code));
     sbx_jsonw_pair_text(json, "text", err->text);

@@ -10,6 +10,7 @@
 #include "common/base/jsonw.h"
 #include "common/os.h"
 #include "common/policy/finding.h"
+#include "common/policy/platform.h"
 
 enum sbx_tone { SBX_TONE_PLAIN, SBX_TONE_BAD, SBX_TONE_WARN, SBX_TONE_GOOD, SBX_TONE_FAINT };
 
@@ -28,6 +29,10 @@ bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text);
 
 /* Appends text in a tone, plain when `colour` is off. */
 void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const char *text);
+
+/* Appends text as one word of a shell's command line, in quotes where it needs them: what is printed for people
+ * to run must be safe to paste. */
+void sbx_word_add(struct sbx_buf *buf, enum sbx_platform platform, const char *text);
 
 /* "error[code]: …", place, fix; notes only when verbose. */
 void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_output *out, bool colour,

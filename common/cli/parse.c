@@ -18,7 +18,8 @@ struct parser {
 };
 
 static bool find_flag(enum sbx_command_id command, struct sbx_str name, char short_flag,
-                      struct sbx_flag_view *out) {
+                      struct sbx_flag_view *out)
+{
     for (size_t i = 0; sbx_flag_at(command, i, out); i++) {
         if (short_flag != 0 ? out->short_flag == short_flag : sbx_str_is(name, out->flag))
             return true;
@@ -30,13 +31,15 @@ struct flag_names {
     enum sbx_command_id command;
 };
 
-static const char *flag_name_at(const void *context, size_t index) {
+static const char *flag_name_at(const void *context, size_t index)
+{
     struct sbx_flag_view view;
     const struct flag_names *names = (const struct flag_names *)context;
     return sbx_flag_at(names->command, index, &view) ? view.flag : NULL;
 }
 
-static enum sbx_code unknown_flag(struct parser *p, struct sbx_str name, const char *typed) {
+static enum sbx_code unknown_flag(struct parser *p, struct sbx_str name, const char *typed)
+{
     struct flag_names names = {p->args->command};
     const char *nearest = sbx_name_nearest(name, flag_name_at, &names);
     (void)sbx_err_set(p->err, SBX_E_USAGE, "unknown option \"%s\"", typed);
@@ -46,7 +49,8 @@ static enum sbx_code unknown_flag(struct parser *p, struct sbx_str name, const c
 }
 
 static enum sbx_code store_key(struct parser *p, const struct sbx_flag_view *view,
-                               const char *typed, const char *value) {
+                               const char *typed, const char *value)
+{
     enum sbx_key key = view->alias != NULL ? view->alias->key : view->key->key;
     const char *text = value;
     if (view->alias != NULL) {
@@ -59,13 +63,15 @@ static enum sbx_code store_key(struct parser *p, const struct sbx_flag_view *vie
 }
 
 static enum sbx_code missing_value(struct parser *p, const struct sbx_flag_view *view,
-                                   const char *typed) {
+                                   const char *typed)
+{
     (void)sbx_err_set(p->err, SBX_E_USAGE, "%s needs a value", typed);
     return sbx_err_hint(p->err, "write %s %s", typed, view->meta);
 }
 
 static enum sbx_code store_option(struct parser *p, const struct sbx_flag_view *view,
-                                  const char *typed, const char *value) {
+                                  const char *typed, const char *value)
+{
     enum sbx_option_id id = view->option->id;
     bool is_switch = view->meta == NULL;
     if (!is_switch && (value == NULL || value[0] == '\0')) return missing_value(p, view, typed);
@@ -86,13 +92,15 @@ static enum sbx_code store_option(struct parser *p, const struct sbx_flag_view *
 }
 
 static enum sbx_code store(struct parser *p, const struct sbx_flag_view *view, const char *typed,
-                           const char *value) {
+                           const char *value)
+{
     return view->option != NULL ? store_option(p, view, typed, value)
                                 : store_key(p, view, typed, value);
 }
 
 /* --flag, --flag VALUE, --flag=VALUE */
-static enum sbx_code parse_long(struct parser *p, const char *word) {
+static enum sbx_code parse_long(struct parser *p, const char *word)
+{
     struct sbx_str name;
     struct sbx_str value;
     bool has_value = sbx_str_split(sbx_str(word + 2), '=', &name, &value);
@@ -110,7 +118,8 @@ static enum sbx_code parse_long(struct parser *p, const char *word) {
 }
 
 /* -q, -qv, -r PATH, -rPATH */
-static enum sbx_code parse_short(struct parser *p, const char *word) {
+static enum sbx_code parse_short(struct parser *p, const char *word)
+{
     for (const char *c = word + 1; *c != '\0'; c++) {
         struct sbx_flag_view view;
         const char *typed = sbx_arena_printf(p->arena, "-%c", *c);
@@ -129,7 +138,8 @@ static enum sbx_code parse_short(struct parser *p, const char *word) {
     return SBX_OK;
 }
 
-static enum sbx_code push_operand(struct parser *p, const char *word) {
+static enum sbx_code push_operand(struct parser *p, const char *word)
+{
     const char **slot = (const char **)sbx_arena_push(p->arena, &p->operands, &p->operand_count,
                                                       &p->operand_capacity, sizeof *slot);
     if (slot == NULL) return sbx_err_nomem(p->err);
@@ -138,13 +148,15 @@ static enum sbx_code push_operand(struct parser *p, const char *word) {
 }
 
 /* Everything from here on is the command, untouched: its options are not ours. */
-static void take_rest(struct parser *p) {
+static void take_rest(struct parser *p)
+{
     p->args->rest = p->argv + p->next;
     p->args->rest_count = (size_t)(p->argc - p->next);
     p->next = p->argc;
 }
 
-static enum sbx_code parse_word(struct parser *p, bool runs_something) {
+static enum sbx_code parse_word(struct parser *p, bool runs_something)
+{
     const char *word = p->argv[p->next];
     bool is_option = word[0] == '-' && word[1] != '\0';
     if (strcmp(word, "--") == 0) {
@@ -172,7 +184,8 @@ static enum sbx_code parse_word(struct parser *p, bool runs_something) {
 }
 
 /* As in a file: of two starting points neither is the one that counts. */
-static void check_presets(const struct sbx_manifest *flags, struct sbx_findings *findings) {
+static void check_presets(const struct sbx_manifest *flags, struct sbx_findings *findings)
+{
     if (!sbx_manifest_has(flags, SBX_KEY_PROFILE) || !sbx_manifest_has(flags, SBX_KEY_MODE)) return;
     struct sbx_finding *finding =
         sbx_findings_add(findings, SBX_F_CONFLICT, &flags->at[SBX_KEY_MODE], "mode",
@@ -182,14 +195,11 @@ static void check_presets(const struct sbx_manifest *flags, struct sbx_findings 
 
 enum sbx_code sbx_cli_parse(struct sbx_arena *arena, enum sbx_command_id command, int argc,
                             const char *const *argv, struct sbx_findings *findings,
-                            struct sbx_cli_args *out, struct sbx_err *err) {
+                            struct sbx_cli_args *out, struct sbx_err *err)
+{
     *out = (struct sbx_cli_args){.command = command};
-    struct parser p = {.arena = arena,
-                       .findings = findings,
-                       .args = out,
-                       .err = err,
-                       .argc = argc,
-                       .argv = argv};
+    struct parser p = {
+        .arena = arena, .findings = findings, .args = out, .err = err, .argc = argc, .argv = argv};
     bool runs_something = command == SBX_CMD_RUN || command == SBX_CMD_EXPLAIN;
     while (p.next < argc) {
         enum sbx_code code = parse_word(&p, runs_something);

@@ -3,7 +3,8 @@
 
 #include "common/base/banned.h"
 
-void sbx_report_open(struct sbx_jsonw *json, struct sbx_buf *buf, const struct sbx_cli *cli) {
+void sbx_report_open(struct sbx_jsonw *json, struct sbx_buf *buf, const struct sbx_cli *cli)
+{
     /* A run's object shares its stream with the command's output: one line, the last, is found again. */
     sbx_jsonw_init(json, buf, cli->args.command != SBX_CMD_RUN);
     sbx_jsonw_object(json);
@@ -11,13 +12,15 @@ void sbx_report_open(struct sbx_jsonw *json, struct sbx_buf *buf, const struct s
     sbx_jsonw_pair_text(json, "command", sbx_command_rows[cli->args.command].name);
 }
 
-int sbx_report_close(struct sbx_jsonw *json, int status) {
+int sbx_report_close(struct sbx_jsonw *json, int status)
+{
     sbx_jsonw_end(json);
     sbx_buf_add_char(json->buf, '\n');
     return sbx_output_write(SBX_STDOUT, json->buf) ? status : SBX_EXIT_NEGATIVE;
 }
 
-void sbx_report_selection(const struct sbx_selection *selection, struct sbx_jsonw *json) {
+void sbx_report_selection(const struct sbx_selection *selection, struct sbx_jsonw *json)
+{
     sbx_jsonw_object(json);
     sbx_jsonw_pair_text(json, "backend", sbx_name_text(sbx_backend_names, (int)selection->backend));
     sbx_jsonw_pair_text(json, "row", selection->row);
@@ -37,16 +40,21 @@ void sbx_report_selection(const struct sbx_selection *selection, struct sbx_json
     sbx_jsonw_end(json);
 }
 
-static const char *found_text(const struct sbx_setup *setup) {
+static const char *found_text(const struct sbx_setup *setup)
+{
     switch (setup->found) {
-    case SBX_FOUND_NAMED: return "named with -f";
-    case SBX_FOUND_NEARBY: return setup->is_trusted ? "found, trusted" : "found";
-    case SBX_FOUND_NOTHING: break;
+    case SBX_FOUND_NAMED:
+        return "named with -f";
+    case SBX_FOUND_NEARBY:
+        return setup->is_trusted ? "found, trusted" : "found";
+    case SBX_FOUND_NOTHING:
+        break;
     }
     return "none";
 }
 
-void sbx_report_manifest(const struct sbx_setup *setup, struct sbx_jsonw *json) {
+void sbx_report_manifest(const struct sbx_setup *setup, struct sbx_jsonw *json)
+{
     sbx_jsonw_object(json);
     bool has_file = setup->found != SBX_FOUND_NOTHING;
     sbx_jsonw_pair_text(json, "path", has_file ? setup->manifest_path.text : NULL);
@@ -56,7 +64,8 @@ void sbx_report_manifest(const struct sbx_setup *setup, struct sbx_jsonw *json) 
 }
 
 void sbx_report_head(const struct sbx_setup *setup, const struct sbx_prepared *prepared,
-                     struct sbx_buf *out) {
+                     struct sbx_buf *out)
+{
     const struct sbx_selection *selection = &prepared->selection;
     enum sbx_backend_id described = prepared->plan.backend;
     sbx_buf_printf(out, "%-10s%s", "platform",
@@ -88,7 +97,8 @@ void sbx_report_head(const struct sbx_setup *setup, const struct sbx_prepared *p
 }
 
 int sbx_report_plan(struct sbx_cli *cli, const struct sbx_setup *setup,
-                    const struct sbx_prepared *prepared) {
+                    const struct sbx_prepared *prepared)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 64u << 20);
     if (cli->out.json) {

@@ -9,8 +9,8 @@
 
 #define MANIFEST_NAME "sbx.toml"
 
-enum sbx_code sbx_setup_context(struct sbx_cli *cli, struct sbx_context *out,
-                                struct sbx_err *err) {
+enum sbx_code sbx_setup_context(struct sbx_cli *cli, struct sbx_context *out, struct sbx_err *err)
+{
     const char *name = cli->args.values[SBX_OPT_PLATFORM];
     int platform;
     if (name != NULL && sbx_name_value(sbx_platform_names, sbx_str(name), &platform)) {
@@ -22,8 +22,8 @@ enum sbx_code sbx_setup_context(struct sbx_cli *cli, struct sbx_context *out,
     return sbx_os_context(&cli->arena, out, err);
 }
 
-bool sbx_discover(struct sbx_arena *arena, const struct sbx_context *context,
-                  struct sbx_path *out) {
+bool sbx_discover(struct sbx_arena *arena, const struct sbx_context *context, struct sbx_path *out)
+{
     struct sbx_path dir = context->cwd;
     while (dir.text != NULL) {
         struct sbx_path file;
@@ -48,20 +48,25 @@ bool sbx_discover(struct sbx_arena *arena, const struct sbx_context *context,
 
 /* A manifest nobody named must at least be the caller's own. */
 static bool is_callers(struct sbx_cli *cli, const struct sbx_setup *setup,
-                       const struct sbx_file_info *info) {
+                       const struct sbx_file_info *info)
+{
     if (setup->found != SBX_FOUND_NEARBY || info->is_callers) return true;
     struct sbx_origin at = {.source = setup->manifest_shown};
     struct sbx_finding *finding =
         sbx_findings_add(&cli->findings, SBX_F_USER_UNTRUSTED, &at, "", (struct sbx_str){0},
                          "the manifest that was found belongs to another user");
+    AUTO_BUF word;
+    sbx_buf_init(&word, 64u << 10);
+    sbx_word_add(&word, setup->context.platform, setup->manifest_shown);
     sbx_finding_hint(&cli->findings, finding,
                      "name it with -f %s to use it, or ignore it with --no-manifest",
-                     setup->manifest_shown);
+                     sbx_buf_text(&word));
     return false;
 }
 
 /* The directory of the manifest is its project; "-" is read from where the caller stands. */
-static void set_project(struct sbx_cli *cli, struct sbx_setup *setup) {
+static void set_project(struct sbx_cli *cli, struct sbx_setup *setup)
+{
     struct sbx_err ignored = {0};
     struct sbx_path real;
     if (setup->context.is_assumed || sbx_text_eq(setup->manifest_shown, "-")) return;
@@ -72,7 +77,8 @@ static void set_project(struct sbx_cli *cli, struct sbx_setup *setup) {
 }
 
 static enum sbx_code read_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
-                                   struct sbx_manifest *out, struct sbx_err *err) {
+                                   struct sbx_manifest *out, struct sbx_err *err)
+{
     struct sbx_loaded loaded;
     const char *path =
         setup->found == SBX_FOUND_NAMED ? setup->manifest_shown : setup->manifest_path.text;
@@ -92,13 +98,15 @@ static enum sbx_code read_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
     return SBX_OK;
 }
 
-static void default_manifest(struct sbx_manifest *out) {
+static void default_manifest(struct sbx_manifest *out)
+{
     *out = (struct sbx_manifest){.mode = SBX_MODE_WORKSPACE_WRITE, .set = 1u << SBX_KEY_MODE};
     out->at[SBX_KEY_MODE].source = "default";
 }
 
 static enum sbx_code find_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
-                                   struct sbx_err *err) {
+                                   struct sbx_err *err)
+{
     const char *named = cli->args.values[SBX_OPT_MANIFEST];
     if (named != NULL && cli->args.given[SBX_OPT_NO_MANIFEST]) {
         (void)sbx_err_set(err, SBX_E_USAGE, "-f and --no-manifest exclude each other");
@@ -107,7 +115,8 @@ static enum sbx_code find_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
     if (named != NULL) {
         setup->found = SBX_FOUND_NAMED;
         setup->manifest_shown = named;
-        setup->manifest_path = (struct sbx_path){named, sbx_str(named).len, setup->context.cwd.rules};
+        setup->manifest_path =
+            (struct sbx_path){named, sbx_str(named).len, setup->context.cwd.rules};
         return SBX_OK;
     }
     struct sbx_context here;
@@ -127,7 +136,8 @@ static enum sbx_code find_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
 
 /* A discovered manifest may tighten the default, or was accepted by content. */
 static enum sbx_code check_trust(struct sbx_cli *cli, const struct sbx_manifest *file,
-                                 struct sbx_setup *setup, struct sbx_err *err) {
+                                 struct sbx_setup *setup, struct sbx_err *err)
+{
     if (setup->found != SBX_FOUND_NEARBY || setup->context.is_assumed) return SBX_OK;
     struct sbx_trust_store store;
     enum sbx_code code = sbx_trust_load(&cli->arena, &setup->context, &store, err);
@@ -154,22 +164,25 @@ static enum sbx_code check_trust(struct sbx_cli *cli, const struct sbx_manifest 
         sbx_buf_printf(&text, "%s%s", i == 0 ? "" : "; ", reasons[i]);
     if (count > most) sbx_buf_printf(&text, "; and %zu more", count - most);
     struct sbx_origin at = {.source = setup->manifest_shown};
-    struct sbx_finding *finding = sbx_findings_add(
-        &cli->findings, SBX_F_MANIFEST_UNTRUSTED, &at, "", (struct sbx_str){0},
-        "this manifest was found, not named, and allows more than the default: %s",
-        sbx_buf_text(&text));
+    struct sbx_finding *finding =
+        sbx_findings_add(&cli->findings, SBX_F_MANIFEST_UNTRUSTED, &at, "", (struct sbx_str){0},
+                         "this manifest was found, not named, and allows more than the default: %s",
+                         sbx_buf_text(&text));
+    AUTO_BUF word;
+    sbx_buf_init(&word, 64u << 10);
+    sbx_word_add(&word, setup->context.platform, setup->manifest_shown);
     sbx_finding_hint(&cli->findings, finding,
-                     "read it, then accept this content with: sbx trust %s", setup->manifest_shown);
+                     "read it, then accept this content with: sbx trust %s", sbx_buf_text(&word));
     return sbx_err_set(err, SBX_E_UNTRUSTED, "the manifest is not trusted");
 }
 
-enum sbx_code sbx_setup_make(struct sbx_cli *cli, struct sbx_setup *out, struct sbx_err *err) {
+enum sbx_code sbx_setup_make(struct sbx_cli *cli, struct sbx_setup *out, struct sbx_err *err)
+{
     *out = (struct sbx_setup){.manifest_shown = "", .manifest_path = {.text = ""}};
     sbx_ceiling_init(&out->ceiling);
     enum sbx_code code = sbx_setup_context(cli, &out->context, err);
     if (code != SBX_OK) return code;
-    if (!out->context.is_assumed &&
-        !sbx_load_ceiling(&cli->arena, &cli->findings, &out->ceiling))
+    if (!out->context.is_assumed && !sbx_load_ceiling(&cli->arena, &cli->findings, &out->ceiling))
         return sbx_err_set(err, SBX_E_INVALID, "the administrator's policy cannot be used");
     code = find_manifest(cli, out, err);
     if (code != SBX_OK) return code;
@@ -186,7 +199,8 @@ enum sbx_code sbx_setup_make(struct sbx_cli *cli, struct sbx_setup *out, struct 
     return sbx_manifest_merge(&cli->arena, &file, &cli->args.flags, &out->manifest, err);
 }
 
-static void log_decision(const struct sbx_prepared *prepared) {
+static void log_decision(const struct sbx_prepared *prepared)
+{
     const struct sbx_selection *selection = &prepared->selection;
     for (size_t i = 0; i < selection->tried_count; i++)
         sbx_log(SBX_LOG_DEBUG, "backend %s: %s%s%s",
@@ -201,7 +215,8 @@ static void log_decision(const struct sbx_prepared *prepared) {
 
 enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
                                 struct sbx_setup *setup, struct sbx_prepared *out,
-                                struct sbx_err *err) {
+                                struct sbx_err *err)
+{
     enum sbx_code code = sbx_setup_make(cli, setup, err);
     if (code != SBX_OK) return code;
     struct sbx_prepare_input input = {

@@ -32,7 +32,6 @@ enum sbx_code sbx_setup_context(struct sbx_cli *cli, struct sbx_context *out,
                                 struct sbx_err *err) SBX_MUST_USE;
 
 /* Nearest sbx.toml from cwd upwards, not above the repository's root or home; false when there is none. */
-bool sbx_discover(struct sbx_arena *arena, const struct sbx_context *context,
-                  struct sbx_path *out);
+bool sbx_discover(struct sbx_arena *arena, const struct sbx_context *context, struct sbx_path *out);
 
 #endif

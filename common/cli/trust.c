@@ -11,17 +11,21 @@
 #define STORE_MAX_BYTES (4u << 20)
 
 static enum sbx_code store_path(struct sbx_arena *arena, const struct sbx_context *context,
-                                struct sbx_path *out, struct sbx_err *err) {
+                                struct sbx_path *out, struct sbx_err *err)
+{
     if (context->state_dir.len == 0)
-        return sbx_err_set(err, SBX_E_NOT_FOUND, "the caller has no home directory for the trust store");
-    enum sbx_path_problem problem = sbx_path_join(arena, context->state_dir, sbx_str(STORE_NAME), out);
+        return sbx_err_set(err, SBX_E_NOT_FOUND,
+                           "the caller has no home directory for the trust store");
+    enum sbx_path_problem problem =
+        sbx_path_join(arena, context->state_dir, sbx_str(STORE_NAME), out);
     if (problem != SBX_PATH_OK)
         return sbx_err_set(err, SBX_E_INVALID, "the path of the trust store %s",
                            sbx_path_problem_text(problem));
     return SBX_OK;
 }
 
-static bool is_hex_digest(struct sbx_str text) {
+static bool is_hex_digest(struct sbx_str text)
+{
     if (text.len != SBX_SHA256_HEX - 1) return false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
@@ -31,7 +35,8 @@ static bool is_hex_digest(struct sbx_str text) {
 }
 
 /* One line; false when it is not one of ours. */
-static bool read_line(struct sbx_arena *arena, struct sbx_str line, struct sbx_trust_entry *out) {
+static bool read_line(struct sbx_arena *arena, struct sbx_str line, struct sbx_trust_entry *out)
+{
     struct sbx_str digest;
     struct sbx_str path;
     if (!sbx_str_split(line, ' ', &digest, &path) || !is_hex_digest(digest) || path.len == 0)
@@ -43,13 +48,15 @@ static bool read_line(struct sbx_arena *arena, struct sbx_str line, struct sbx_t
 }
 
 static enum sbx_code read_lines(struct sbx_arena *arena, struct sbx_str text,
-                                struct sbx_trust_store *out, struct sbx_err *err) {
+                                struct sbx_trust_store *out, struct sbx_err *err)
+{
     while (text.len > 0) {
         struct sbx_str line;
         bool is_whole = sbx_str_split(text, '\n', &line, &text);
         struct sbx_trust_entry entry;
         if (!is_whole || !read_line(arena, line, &entry)) {
-            (void)sbx_err_set(err, SBX_E_SYNTAX, "the trust store \"%s\" is damaged", out->file.text);
+            (void)sbx_err_set(err, SBX_E_SYNTAX, "the trust store \"%s\" is damaged",
+                              out->file.text);
             return sbx_err_hint(err, "remove the file and trust the manifests again");
         }
         struct sbx_trust_entry *slot = (struct sbx_trust_entry *)sbx_arena_push(
@@ -63,7 +70,8 @@ static enum sbx_code read_lines(struct sbx_arena *arena, struct sbx_str text,
 /* sbx never makes a link there, so somebody else did; its target may be anybody's word. The directories above
  * may be links: people move them. */
 static bool is_link(struct sbx_arena *arena, const struct sbx_context *context,
-                    struct sbx_path file) {
+                    struct sbx_path file)
+{
     struct sbx_path real;
     struct sbx_path real_dir;
     struct sbx_path expected;
@@ -75,7 +83,8 @@ static bool is_link(struct sbx_arena *arena, const struct sbx_context *context,
 }
 
 enum sbx_code sbx_trust_load(struct sbx_arena *arena, const struct sbx_context *context,
-                             struct sbx_trust_store *out, struct sbx_err *err) {
+                             struct sbx_trust_store *out, struct sbx_err *err)
+{
     *out = (struct sbx_trust_store){0};
     enum sbx_code code = store_path(arena, context, &out->file, err);
     if (code == SBX_E_NOT_FOUND) return SBX_OK; /* nobody to have trusted anything */
@@ -98,7 +107,8 @@ enum sbx_code sbx_trust_load(struct sbx_arena *arena, const struct sbx_context *
     return read_lines(arena, text, out, err);
 }
 
-bool sbx_trust_has(const struct sbx_trust_store *store, const char *path, const char *digest) {
+bool sbx_trust_has(const struct sbx_trust_store *store, const char *path, const char *digest)
+{
     for (size_t i = 0; i < store->count; i++)
         if (sbx_text_eq(store->entries[i].path, path) &&
             sbx_text_eq(store->entries[i].digest, digest))
@@ -113,7 +123,8 @@ struct change {
 
 /* New content from old: every other line as it was, this path's line replaced. */
 static enum sbx_code change_store(void *state, struct sbx_arena *arena, struct sbx_str old,
-                                  struct sbx_str *out, struct sbx_err *err) {
+                                  struct sbx_str *out, struct sbx_err *err)
+{
     struct change *change = (struct change *)state;
     struct sbx_trust_store store = {.file = {"trust", 5, SBX_PATH_POSIX}};
     enum sbx_code code = read_lines(arena, old, &store, err);
@@ -141,7 +152,8 @@ static enum sbx_code change_store(void *state, struct sbx_arena *arena, struct s
 
 enum sbx_code sbx_trust_change(struct sbx_arena *arena, const struct sbx_context *context,
                                const char *path, const char *digest, bool *changed,
-                               struct sbx_err *err) {
+                               struct sbx_err *err)
+{
     struct sbx_path file = {.text = ""};
     struct sbx_trust_store store = {0};
     enum sbx_code code = store_path(arena, context, &file, err);

@@ -51,11 +51,11 @@ static const struct sbx_step_text appcontainer_steps[] = {
     {"restricted token: no privileges, no administrator groups, Low integrity; read back",
      "close the token"},
     {"job object with limits, no breakaway, completion port", "terminate and close the job"},
-    {"private window station and desktop where the caller's would not admit the box",
-     "close both"},
+    {"private window station and desktop where the caller's would not admit the box", "close both"},
     {"pipes, handle list, security capabilities, job list, mitigations", "close both ends"},
     {"create the process suspended with exactly the declared environment", "terminate the job"},
-    {"verify while suspended: integrity, AppContainer, capabilities, groups, privileges, job", NULL},
+    {"verify while suspended: integrity, AppContainer, capabilities, groups, privileges, job",
+     NULL},
     {"resume; drain both streams; wait for end, limit or cancel", "terminate the job"},
     {NULL, NULL}};
 
@@ -70,7 +70,8 @@ static const struct sbx_step_text seatbelt_steps[] = {
 
 static const struct sbx_step_text docker_steps[] = {
     {"negotiate the API version with the engine", NULL},
-    {"create the container: binds, limits, no capabilities, read-only root", "remove the container"},
+    {"create the container: binds, limits, no capabilities, read-only root",
+     "remove the container"},
     {"attach, start, wait", "kill the container"},
     {NULL, NULL}};
 
@@ -88,7 +89,7 @@ static const struct sbx_step_text fail_closed_steps[] = {{"refuse; nothing is st
                                                          {NULL, NULL}};
 
 #define LINUX_FULL                                                                                 \
-    (SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_PROTECT | SBX_CAN_TMPFS | SBX_CAN_SOCKETS |  \
+    (SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_PROTECT | SBX_CAN_TMPFS | SBX_CAN_SOCKETS | \
      SBX_CAN_NET_DENY | SBX_CAN_ALLOW_HOSTS | SBX_CAN_IDENTITY | SBX_CAN_DEEP_GLOBS)
 
 static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
@@ -138,11 +139,13 @@ static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
                                  "refuses every run", NULL, fail_closed_steps},
 };
 
-const struct sbx_backend_row *sbx_backend_row(enum sbx_backend_id id) {
+const struct sbx_backend_row *sbx_backend_row(enum sbx_backend_id id)
+{
     return &rows[id];
 }
 
-const enum sbx_backend_id *sbx_backend_order(enum sbx_platform platform) {
+const enum sbx_backend_id *sbx_backend_order(enum sbx_platform platform)
+{
     /* `bwrap` leads until `native` holds every case of the attack suite. */
     static const enum sbx_backend_id linux_order[] = {SBX_BACKEND_BWRAP, SBX_BACKEND_NATIVE,
                                                       SBX_BACKEND_LANDLOCK, SBX_BACKEND_COUNT};
@@ -154,7 +157,8 @@ const enum sbx_backend_id *sbx_backend_order(enum sbx_platform platform) {
     return orders[platform];
 }
 
-void sbx_facts_assume(enum sbx_platform platform, struct sbx_facts *out) {
+void sbx_facts_assume(enum sbx_platform platform, struct sbx_facts *out)
+{
     static const char *const kernels[SBX_PLATFORM_COUNT] = {
         [SBX_LINUX] = "Linux with Landlock ABI 7",
         [SBX_MACOS] = "macOS 15",
@@ -182,8 +186,8 @@ struct need {
     const struct sbx_origin *at;
 };
 
-static void report(enum sbx_backend_id id, const struct need *need,
-                   struct sbx_findings *findings) {
+static void report(enum sbx_backend_id id, const struct need *need, struct sbx_findings *findings)
+{
     if (findings == NULL) return;
     struct sbx_finding *finding = sbx_findings_add(
         findings, SBX_F_POLICY_UNSUPPORTED, need->at, need->key_path, (struct sbx_str){0},
@@ -192,7 +196,8 @@ static void report(enum sbx_backend_id id, const struct need *need,
 }
 
 /* Can the glob match below a writable path of the host? */
-static bool meets_writable(const struct sbx_policy *policy, const struct sbx_rule *glob) {
+static bool meets_writable(const struct sbx_policy *policy, const struct sbx_rule *glob)
+{
     struct sbx_path base = sbx_glob_base(glob->path);
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
@@ -203,7 +208,8 @@ static bool meets_writable(const struct sbx_policy *policy, const struct sbx_rul
     return false;
 }
 
-static unsigned rule_needs(const struct sbx_policy *policy, size_t index) {
+static unsigned rule_needs(const struct sbx_policy *policy, size_t index)
+{
     const struct sbx_rule *rule = &policy->rules.items[index];
     if (rule->kind == SBX_RULE_TMPFS) return rule->is_optional ? 0 : SBX_CAN_TMPFS;
     if (rule->kind == SBX_RULE_SOCKET) return rule->is_optional ? 0 : SBX_CAN_SOCKETS;
@@ -219,7 +225,8 @@ static unsigned rule_needs(const struct sbx_policy *policy, size_t index) {
 }
 
 static bool rules_accepted(enum sbx_backend_id id, const struct sbx_policy *policy,
-                           struct sbx_findings *findings) {
+                           struct sbx_findings *findings)
+{
     bool ok = true;
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
@@ -240,14 +247,14 @@ static bool rules_accepted(enum sbx_backend_id id, const struct sbx_policy *poli
 }
 
 bool sbx_backend_accepts(enum sbx_backend_id id, const struct sbx_policy *policy,
-                         const struct sbx_facts *facts, struct sbx_findings *findings) {
+                         const struct sbx_facts *facts, struct sbx_findings *findings)
+{
     static const struct sbx_origin nowhere = {0};
     const struct sbx_backend_row *row = &rows[id];
     if (!row->is_sandbox) return true;
     bool hosts = policy->network == SBX_NET_ALLOW_HOSTS;
     bool no_gate = hosts && (row->can & SBX_CAN_ALLOW_HOSTS) &&
-                   (!facts->has_egress ||
-                    (id == SBX_BACKEND_APPCONTAINER && !facts->has_service));
+                   (!facts->has_egress || (id == SBX_BACKEND_APPCONTAINER && !facts->has_service));
     const struct {
         bool is_needed;
         struct need need;

@@ -9,16 +9,16 @@
 
 /* Shapes of policy a backend can represent. */
 enum sbx_can {
-    SBX_CAN_MASK_READ = 1u << 0,    /* a narrower rule below a readable path */
-    SBX_CAN_CARVE_WRITE = 1u << 1,  /* a narrower rule below a writable path */
-    SBX_CAN_PROTECT = 1u << 2,      /* names at any depth, also when absent */
+    SBX_CAN_MASK_READ = 1u << 0,   /* a narrower rule below a readable path */
+    SBX_CAN_CARVE_WRITE = 1u << 1, /* a narrower rule below a writable path */
+    SBX_CAN_PROTECT = 1u << 2,     /* names at any depth, also when absent */
     SBX_CAN_TMPFS = 1u << 3,
     SBX_CAN_SOCKETS = 1u << 4,
     SBX_CAN_NET_DENY = 1u << 5,
-    SBX_CAN_ALLOW_HOSTS = 1u << 6,  /* with the egress gate */
+    SBX_CAN_ALLOW_HOSTS = 1u << 6, /* with the egress gate */
     SBX_CAN_IDENTITY = 1u << 7,
     SBX_CAN_RAW_ARGS = 1u << 8,
-    SBX_CAN_DEEP_GLOBS = 1u << 9,   /* globs with ** */
+    SBX_CAN_DEEP_GLOBS = 1u << 9, /* globs with ** */
     SBX_CAN_IMAGE = 1u << 10,
 };
 
@@ -35,7 +35,7 @@ struct sbx_backend_row {
     bool is_sandbox; /* not `none`, not `fail-closed` */
     uint64_t default_timeout_ns;
     const char *summary;
-    const char *remedy; /* when it is missing on its platform */
+    const char *remedy;                /* when it is missing on its platform */
     const struct sbx_step_text *steps; /* ends with apply NULL */
 };
 

@@ -7,9 +7,9 @@
 
 struct sbx_ceiling {
     bool is_present;
-    const char *source;       /* file name, for messages */
-    bool allow_raw_bwrap;     /* default false */
-    bool allow_none;          /* default true: the two keys work */
+    const char *source;   /* file name, for messages */
+    bool allow_raw_bwrap; /* default false */
+    bool allow_none;      /* default true: the two keys work */
     bool has_backend;
     enum sbx_backend_id backend; /* forced */
     struct sbx_texts forbid_paths;

@@ -5,7 +5,8 @@
 
 /* What a plan for another platform assumes; printed by explain, so that nobody takes it for a fact. */
 struct assumed {
-    const char *cwd, *home, *tmp, *system_root, *program_files, *runtime_dir, *state_dir, *config_dir;
+    const char *cwd, *home, *tmp, *system_root, *program_files, *runtime_dir, *state_dir,
+        *config_dir;
 };
 
 static const struct assumed assumptions[SBX_PLATFORM_COUNT] = {
@@ -21,7 +22,8 @@ static const struct assumed assumptions[SBX_PLATFORM_COUNT] = {
 };
 
 static bool make(struct sbx_arena *arena, enum sbx_path_rules rules, const char *text,
-                 struct sbx_path *out) {
+                 struct sbx_path *out)
+{
     if (text == NULL) {
         *out = (struct sbx_path){"", 0, rules};
         return true;
@@ -30,7 +32,8 @@ static bool make(struct sbx_arena *arena, enum sbx_path_rules rules, const char 
 }
 
 enum sbx_code sbx_context_assume(struct sbx_arena *arena, enum sbx_platform platform,
-                                 struct sbx_context *out, struct sbx_err *err) {
+                                 struct sbx_context *out, struct sbx_err *err)
+{
     const struct assumed *row = &assumptions[platform];
     enum sbx_path_rules rules = sbx_platform_path_rules(platform);
     struct sbx_context context = {
@@ -53,7 +56,8 @@ enum sbx_code sbx_context_assume(struct sbx_arena *arena, enum sbx_platform plat
     return SBX_OK;
 }
 
-enum sbx_node sbx_context_lookup(const struct sbx_context *context, struct sbx_path path) {
+enum sbx_node sbx_context_lookup(const struct sbx_context *context, struct sbx_path path)
+{
     if (context->lookup == NULL) return SBX_NODE_UNKNOWN;
     return context->lookup(context->lookup_state, path);
 }

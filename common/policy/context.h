@@ -19,14 +19,14 @@ struct sbx_context {
     const char *user_name;
 
     struct sbx_path cwd;
-    struct sbx_path home; /* empty text when the caller has none */
-    struct sbx_path tmp;  /* the host's temporary directory */
-    struct sbx_path project; /* directory of the manifest; cwd without one */
+    struct sbx_path home;          /* empty text when the caller has none */
+    struct sbx_path tmp;           /* the host's temporary directory */
+    struct sbx_path project;       /* directory of the manifest; cwd without one */
     struct sbx_path system_root;   /* "/" or "C:\Windows" */
     struct sbx_path program_files; /* Windows only, else empty text */
     struct sbx_path runtime_dir;   /* XDG_RUNTIME_DIR or empty text */
-    struct sbx_path state_dir;  /* sbx's own: trust store, leases. The box never writes there */
-    struct sbx_path config_dir; /* sbx's own configuration of this user */
+    struct sbx_path state_dir;     /* sbx's own: trust store, leases. The box never writes there */
+    struct sbx_path config_dir;    /* sbx's own configuration of this user */
 
     sbx_lookup *lookup; /* NULL: every path is SBX_NODE_UNKNOWN */
     void *lookup_state;

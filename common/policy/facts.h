@@ -41,14 +41,14 @@ enum sbx_cgroup { SBX_CGROUP_NONE, SBX_CGROUP_V1, SBX_CGROUP_V2 };
 
 struct sbx_facts {
     enum sbx_platform platform;
-    bool is_assumed;   /* describes a machine of another platform whose probes all passed */
+    bool is_assumed; /* describes a machine of another platform whose probes all passed */
     bool is_root;
-    unsigned landlock_abi;     /* 0: not available */
+    unsigned landlock_abi; /* 0: not available */
     bool has_seccomp;
-    enum sbx_cgroup cgroup;    /* one in which sbx can make its own group */
-    bool has_egress;           /* the egress gate is built in and can be started */
-    bool has_service;          /* the service answers */
-    const char *kernel;        /* "Linux 6.18.44", "Windows 10.0.22631" … */
+    enum sbx_cgroup cgroup; /* one in which sbx can make its own group */
+    bool has_egress;        /* the egress gate is built in and can be started */
+    bool has_service;       /* the service answers */
+    const char *kernel;     /* "Linux 6.18.44", "Windows 10.0.22631" … */
     struct sbx_probe probe[SBX_BACKEND_COUNT];
 };
 

@@ -93,8 +93,7 @@ void sbx_findings_init(struct sbx_findings *findings, struct sbx_arena *arena);
 /* Level and remedy of the code's row (finding.c); `text` is a printf format. NULL when it was not kept. */
 struct sbx_finding *sbx_findings_add(struct sbx_findings *findings, enum sbx_finding_code code,
                                      const struct sbx_origin *at, const char *key_path,
-                                     struct sbx_str value, const char *text, ...)
-    SBX_PRINTF(6, 7);
+                                     struct sbx_str value, const char *text, ...) SBX_PRINTF(6, 7);
 void sbx_finding_hint(struct sbx_findings *findings, struct sbx_finding *finding,
                       const char *format, ...) SBX_PRINTF(3, 4);
 

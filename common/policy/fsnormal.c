@@ -8,7 +8,8 @@
 
 /* Literals before globs, parents before children, the stronger layer first for one path. Spellings that
  * differ in case are one path where the rules say so, and only the last word on their order. */
-static int compare_rules(const void *left, const void *right) {
+static int compare_rules(const void *left, const void *right)
+{
     const struct sbx_rule *a = (const struct sbx_rule *)left;
     const struct sbx_rule *b = (const struct sbx_rule *)right;
     if (a->is_glob != b->is_glob) return a->is_glob ? 1 : -1;
@@ -21,17 +22,20 @@ static int compare_rules(const void *left, const void *right) {
     return (a->order > b->order) - (a->order < b->order);
 }
 
-static bool from_lists(const struct sbx_rule *rule) {
+static bool from_lists(const struct sbx_rule *rule)
+{
     return strncmp(rule->key_path, "fs_", 3) == 0;
 }
 
-static struct sbx_str shown_path(const struct sbx_rule *rule) {
+static struct sbx_str shown_path(const struct sbx_rule *rule)
+{
     return (struct sbx_str){rule->path.text, rule->path.len};
 }
 
 /* Two rules of one layer for one path. `kept` has the wider access (sorting put it first). */
 static void settle_equal(const struct sbx_rule *kept, const struct sbx_rule *other,
-                         struct sbx_findings *findings) {
+                         struct sbx_findings *findings)
+{
     if (kept->by == SBX_BY_PRESET || kept->by > SBX_BY_FLAG) return;
     bool same = kept->access == other->access && kept->kind == other->kind;
     bool lists = from_lists(kept) && from_lists(other); /* writable paths are readable too */
@@ -54,11 +58,13 @@ static void settle_equal(const struct sbx_rule *kept, const struct sbx_rule *oth
 
 /* ---- views of paths ---- */
 
-static size_t root_len(struct sbx_path path) {
+static size_t root_len(struct sbx_path path)
+{
     return path.rules == SBX_PATH_WINDOWS ? sizeof "C:\\" - 1 : 1;
 }
 
-struct sbx_path sbx_path_up(struct sbx_path path) {
+struct sbx_path sbx_path_up(struct sbx_path path)
+{
     size_t name = sbx_path_name(path).len;
     if (name == 0) return path;
     path.len -= name;
@@ -66,7 +72,8 @@ struct sbx_path sbx_path_up(struct sbx_path path) {
     return path;
 }
 
-struct sbx_path sbx_glob_base(struct sbx_path glob) {
+struct sbx_path sbx_glob_base(struct sbx_path glob)
+{
     struct sbx_path base = {glob.text, root_len(glob), glob.rules};
     struct sbx_str name = sbx_path_component(glob, 0);
     for (size_t i = 1; name.len > 0 && !sbx_path_is_glob(name); i++) {
@@ -79,7 +86,8 @@ struct sbx_path sbx_glob_base(struct sbx_path glob) {
 /* ---- protections ---- */
 
 /* Does the path end in what the pattern says? */
-static bool ends_in_pattern(struct sbx_path path, const char *pattern) {
+static bool ends_in_pattern(struct sbx_path path, const char *pattern)
+{
     char text[512];
     sbx_text_format(text, sizeof text, "%.*s**/%s", (int)root_len(path), path.text, pattern);
     struct sbx_path glob = {text, strlen(text), path.rules};
@@ -87,7 +95,8 @@ static bool ends_in_pattern(struct sbx_path path, const char *pattern) {
 }
 
 const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *policy,
-                                                     struct sbx_path root, struct sbx_path path) {
+                                                     struct sbx_path root, struct sbx_path path)
+{
     const struct sbx_protect_row *file_only = NULL;
     struct sbx_path at = path;
     while (sbx_path_contains(root, at) && !sbx_path_eq(root, at)) {
@@ -107,7 +116,8 @@ const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *po
 
 /* Does the glob match the path or any directory above it? One match where asking each directory would be many:
  * most globs are ruled out by it. */
-static bool glob_covers(struct sbx_path glob, struct sbx_path path) {
+static bool glob_covers(struct sbx_path glob, struct sbx_path path)
+{
     char text[1024];
     if (glob.len + sizeof "/**" > sizeof text) return true; /* unknown: ask each */
     sbx_text_format(text, sizeof text, "%.*s/**", (int)glob.len, glob.text);
@@ -117,7 +127,8 @@ static bool glob_covers(struct sbx_path glob, struct sbx_path path) {
 
 /* Would a glob decide for the path, or for a directory between it and the rule above? */
 static bool glob_intervenes(const struct sbx_rules *rules, const struct sbx_rule *rule,
-                            const struct sbx_rule *above) {
+                            const struct sbx_rule *above)
+{
     for (size_t g = 0; g < rules->count; g++) {
         if (!rules->items[g].is_glob || !glob_covers(rules->items[g].path, rule->path)) continue;
         struct sbx_path path = rule->path;
@@ -133,7 +144,8 @@ static bool glob_intervenes(const struct sbx_rules *rules, const struct sbx_rule
 /* It says only what the rule above it says already; without one, nothing is visible. The administrator's
  * rules stay: they also hold against globs below them. */
 static bool is_redundant(const struct sbx_policy *policy, const struct sbx_rule *rule,
-                         const struct sbx_rule *above) {
+                         const struct sbx_rule *above)
+{
     if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->by == SBX_BY_ADMINISTRATOR)
         return false;
     enum sbx_access around = above == NULL ? SBX_ACCESS_NONE : above->access;
@@ -146,13 +158,14 @@ static bool is_redundant(const struct sbx_policy *policy, const struct sbx_rule 
     return !glob_intervenes(&policy->rules, rule, above);
 }
 
-static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings) {
+static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings)
+{
     size_t kept = 0;
     for (size_t i = 0; i < rules->count; i++) {
         struct sbx_rule *rule = &rules->items[i];
         struct sbx_rule *last = kept == 0 ? NULL : &rules->items[kept - 1];
-        bool is_equal = last != NULL && last->is_glob == rule->is_glob &&
-                        sbx_path_eq(last->path, rule->path);
+        bool is_equal =
+            last != NULL && last->is_glob == rule->is_glob && sbx_path_eq(last->path, rule->path);
         if (!is_equal)
             rules->items[kept++] = *rule;
         else if (last->by == rule->by)
@@ -162,14 +175,16 @@ static void drop_equal(struct sbx_rules *rules, struct sbx_findings *findings) {
 }
 
 /* What contains the rule at `index` contains the rule before it too, or is that rule: parents come first. */
-static size_t find_above(const struct sbx_rule *rules, size_t index) {
+static size_t find_above(const struct sbx_rule *rules, size_t index)
+{
     size_t at = rules[index].is_glob ? 0 : index;
     while (at > 0 && !sbx_path_contains(rules[at - 1].path, rules[index].path))
         at = rules[at - 1].above;
     return at;
 }
 
-static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findings) {
+static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findings)
+{
     struct sbx_rules *rules = &policy->rules;
     size_t kept = 0;
     for (size_t i = 0; i < rules->count; i++) {
@@ -184,13 +199,15 @@ static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findi
             sbx_findings_add(findings, SBX_F_RULE_REDUNDANT, &rule.at, rule.key_path,
                              shown_path(&rule), "\"%s\" is already %s%s%s", rule.path.text,
                              sbx_name_text(sbx_access_names, (int)rule.access),
-                             above == NULL ? "" : " through ", above == NULL ? "" : above->path.text);
+                             above == NULL ? "" : " through ",
+                             above == NULL ? "" : above->path.text);
         }
     }
     rules->count = kept;
 }
 
-void sbx_rules_normalise(struct sbx_policy *policy, struct sbx_findings *findings) {
+void sbx_rules_normalise(struct sbx_policy *policy, struct sbx_findings *findings)
+{
     struct sbx_rules *rules = &policy->rules;
     if (rules->count > 1) qsort(rules->items, rules->count, sizeof *rules->items, compare_rules);
     drop_equal(rules, findings);
@@ -205,16 +222,18 @@ struct candidate {
     struct sbx_decision decision;
 };
 
-static void offer(struct candidate *best, const struct sbx_rule *rule, size_t depth) {
+static void offer(struct candidate *best, const struct sbx_rule *rule, size_t depth)
+{
     const struct sbx_rule *held = best->decision.rule;
-    bool wins = held == NULL || depth > best->depth ||
-                (depth == best->depth && held->is_glob &&
-                 (!rule->is_glob || rule->access < held->access));
+    bool wins =
+        held == NULL || depth > best->depth ||
+        (depth == best->depth && held->is_glob && (!rule->is_glob || rule->access < held->access));
     if (wins) *best = (struct candidate){depth, {.access = rule->access, .rule = rule}};
 }
 
 /* How deep the glob matches on the way to the path; false when it does not. */
-static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth) {
+static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth)
+{
     if (!glob_covers(glob, path)) return false;
     *depth = sbx_path_depth(path);
     while (!sbx_path_glob_match(glob, path)) {
@@ -225,7 +244,8 @@ static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth
     return true;
 }
 
-static struct sbx_decision decide_by_rules(const struct sbx_policy *policy, struct sbx_path path) {
+static struct sbx_decision decide_by_rules(const struct sbx_policy *policy, struct sbx_path path)
+{
     struct candidate best = {0, {.access = SBX_ACCESS_NONE}};
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
@@ -242,15 +262,15 @@ static struct sbx_decision decide_by_rules(const struct sbx_policy *policy, stru
 }
 
 struct sbx_decision sbx_policy_decide(struct sbx_arena *arena, const struct sbx_policy *policy,
-                                      struct sbx_path path) {
+                                      struct sbx_path path)
+{
     (void)arena;
     struct sbx_decision decision = decide_by_rules(policy, path);
     /* A protection only takes writing away: where nothing was readable nothing becomes so. What is private
      * to the box needs none. */
     if (decision.access != SBX_ACCESS_WRITE || decision.rule->kind != SBX_RULE_HOST)
         return decision;
-    const struct sbx_protect_row *row =
-        sbx_protection_between(policy, decision.rule->path, path);
+    const struct sbx_protect_row *row = sbx_protection_between(policy, decision.rule->path, path);
     if (row == NULL) return decision;
     return (struct sbx_decision){.access = SBX_ACCESS_READ,
                                  .protection = row,

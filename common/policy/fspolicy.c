@@ -21,13 +21,15 @@ struct collect {
 };
 
 /* Flags are "-w" and "--write"; "-" is a manifest from standard input, and what has a line is a file. */
-static enum sbx_layer_of_rule layer_of(const struct sbx_origin *at) {
-    bool is_flag = at->source != NULL && at->source[0] == '-' && at->source[1] != '\0' &&
-                   at->place.line == 0;
+static enum sbx_layer_of_rule layer_of(const struct sbx_origin *at)
+{
+    bool is_flag =
+        at->source != NULL && at->source[0] == '-' && at->source[1] != '\0' && at->place.line == 0;
     return is_flag ? SBX_BY_FLAG : SBX_BY_MANIFEST;
 }
 
-static void push_rule(struct collect *collect, const struct sbx_rule *rule) {
+static void push_rule(struct collect *collect, const struct sbx_rule *rule)
+{
     struct sbx_rules *rules = &collect->policy->rules;
     struct sbx_rule *slot = (struct sbx_rule *)sbx_arena_push(
         collect->arena, &rules->items, &rules->count, &rules->capacity, sizeof *slot);
@@ -41,7 +43,8 @@ static void push_rule(struct collect *collect, const struct sbx_rule *rule) {
 /* ---- what may never be granted ---- */
 
 /* Does the first name of a glob match the directory? "**" starts below every directory and means none. */
-static bool glob_enters(struct sbx_arena *arena, struct sbx_path glob, struct sbx_path directory) {
+static bool glob_enters(struct sbx_arena *arena, struct sbx_path glob, struct sbx_path directory)
+{
     struct sbx_str first = sbx_path_component(glob, 0);
     struct sbx_path top;
     if (sbx_str_is(first, "**")) return sbx_path_glob_match(glob, directory);
@@ -53,7 +56,8 @@ static bool glob_enters(struct sbx_arena *arena, struct sbx_path glob, struct sb
 
 /* Kernel interfaces are private to the box, never bound from the host. */
 static bool is_kernel_path(struct sbx_arena *arena, const struct sbx_context *context,
-                           const struct sbx_rule *rule) {
+                           const struct sbx_rule *rule)
+{
     static const char *const directories[] = {"/proc", "/dev", "/sys"};
     if (context->platform == SBX_WINDOWS) return false;
     for (size_t i = 0; i < SBX_COUNT(directories); i++) {
@@ -68,14 +72,15 @@ static bool is_kernel_path(struct sbx_arena *arena, const struct sbx_context *co
     return false;
 }
 
-static bool check_root(struct collect *collect, const struct sbx_rule *rule) {
+static bool check_root(struct collect *collect, const struct sbx_rule *rule)
+{
     struct sbx_str shown = {rule->path.text, rule->path.len};
     bool is_windows = collect->policy->context.platform == SBX_WINDOWS;
     if (!sbx_path_is_root(rule->path)) return true;
     if (rule->access == SBX_ACCESS_WRITE) {
-        struct sbx_finding *finding = sbx_findings_add(
-            collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path, shown,
-            "the whole disk cannot be made writable: that is no sandbox");
+        struct sbx_finding *finding =
+            sbx_findings_add(collect->findings, SBX_F_PATH_FORBIDDEN, &rule->at, rule->key_path,
+                             shown, "the whole disk cannot be made writable: that is no sandbox");
         sbx_finding_hint(collect->findings, finding,
                          "start in, or list, the directories the command writes to; or use mode "
                          "danger-full-access with its two keys");
@@ -91,7 +96,8 @@ static bool check_root(struct collect *collect, const struct sbx_rule *rule) {
 }
 
 /* Presets are asked too: ":cwd" may be anywhere. */
-static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
+static bool check_grant(struct collect *collect, const struct sbx_rule *rule)
+{
     const struct sbx_context *context = &collect->policy->context;
     struct sbx_str shown = {rule->path.text, rule->path.len};
     if (rule->access == SBX_ACCESS_NONE) return true;
@@ -119,20 +125,21 @@ static bool check_grant(struct collect *collect, const struct sbx_rule *rule) {
 }
 
 /* Finds what is too much; true when the rule may be kept. */
-static bool check_size(struct collect *collect, const struct sbx_rule *rule) {
+static bool check_size(struct collect *collect, const struct sbx_rule *rule)
+{
     struct sbx_str shown = {rule->path.text, rule->path.len};
     if (sbx_path_depth(rule->path) > NAMES_MAX) {
-        struct sbx_finding *finding = sbx_findings_add(
-            collect->findings, SBX_F_PATH_TOO_LONG, &rule->at, rule->key_path, shown,
-            "\"%s\" has more than %d names", rule->path.text, NAMES_MAX);
+        struct sbx_finding *finding =
+            sbx_findings_add(collect->findings, SBX_F_PATH_TOO_LONG, &rule->at, rule->key_path,
+                             shown, "\"%s\" has more than %d names", rule->path.text, NAMES_MAX);
         sbx_finding_hint(collect->findings, finding, "grant a directory closer to the root");
         return false;
     }
     collect->globs += rule->is_glob ? 1 : 0;
     if (collect->globs <= GLOBS_MAX && collect->policy->rules.count < RULES_MAX) return true;
-    struct sbx_finding *finding = sbx_findings_add(
-        collect->findings, SBX_F_OUT_OF_RANGE, &rule->at, rule->key_path, shown,
-        "there are more than %d globs or %d paths", GLOBS_MAX, RULES_MAX);
+    struct sbx_finding *finding =
+        sbx_findings_add(collect->findings, SBX_F_OUT_OF_RANGE, &rule->at, rule->key_path, shown,
+                         "there are more than %d globs or %d paths", GLOBS_MAX, RULES_MAX);
     sbx_finding_hint(collect->findings, finding, "grant the directories above them");
     return false;
 }
@@ -140,7 +147,8 @@ static bool check_size(struct collect *collect, const struct sbx_rule *rule) {
 /* ---- collecting ---- */
 
 static void add_path(struct collect *collect, const struct sbx_text *text, const char *key_path,
-                     enum sbx_access access, enum sbx_rule_kind kind, bool allow_glob) {
+                     enum sbx_access access, enum sbx_rule_kind kind, bool allow_glob)
+{
     struct sbx_rule rule = {.access = access,
                             .kind = kind,
                             .by = layer_of(&text->at),
@@ -162,28 +170,32 @@ static void add_path(struct collect *collect, const struct sbx_text *text, const
     push_rule(collect, &rule);
 }
 
-static const char *index_key(struct collect *collect, const char *name, size_t index) {
+static const char *index_key(struct collect *collect, const char *name, size_t index)
+{
     const char *key = sbx_arena_printf(collect->arena, "%s[%zu]", name, index);
     return key == NULL ? name : key;
 }
 
 static void add_list(struct collect *collect, const struct sbx_texts *list, const char *name,
-                     enum sbx_access access, enum sbx_rule_kind kind) {
+                     enum sbx_access access, enum sbx_rule_kind kind)
+{
     for (size_t i = 0; i < list->count; i++)
         add_path(collect, &list->items[i], index_key(collect, name, i), access, kind, false);
 }
 
-static void add_table(struct collect *collect, const struct sbx_fs_entries *list) {
+static void add_table(struct collect *collect, const struct sbx_fs_entries *list)
+{
     for (size_t i = 0; i < list->count; i++) {
         const struct sbx_fs_entry *entry = &list->items[i];
-        const char *key = sbx_arena_printf(collect->arena, "filesystem.\"%.*s\"",
-                                           SBX_STR_ARG(entry->path.text));
+        const char *key =
+            sbx_arena_printf(collect->arena, "filesystem.\"%.*s\"", SBX_STR_ARG(entry->path.text));
         add_path(collect, &entry->path, key == NULL ? "filesystem" : key, entry->access,
                  SBX_RULE_HOST, true);
     }
 }
 
-static void add_preset(struct collect *collect) {
+static void add_preset(struct collect *collect)
+{
     const struct sbx_preset_row *preset = collect->policy->preset;
     const struct sbx_context *context = &collect->policy->context;
     for (size_t g = 0; preset->rules[g] != NULL; g++) {
@@ -205,8 +217,7 @@ static void add_preset(struct collect *collect) {
             if (!rule.is_glob && row->kind != SBX_RULE_TMPFS)
                 rule.node = sbx_context_lookup(context, rule.path);
             /* A mask of a file that is not there still keeps it from appearing. */
-            if (row->is_optional && rule.node == SBX_NODE_MISSING &&
-                rule.access != SBX_ACCESS_NONE)
+            if (row->is_optional && rule.node == SBX_NODE_MISSING && rule.access != SBX_ACCESS_NONE)
                 continue;
             push_rule(collect, &rule);
         }
@@ -215,7 +226,8 @@ static void add_preset(struct collect *collect) {
 
 /* ---- the administrator's forbidden paths ---- */
 
-static void add_forbidden(struct collect *collect, const struct sbx_ceiling *ceiling) {
+static void add_forbidden(struct collect *collect, const struct sbx_ceiling *ceiling)
+{
     for (size_t i = 0; i < ceiling->forbid_paths.count; i++) {
         const struct sbx_text *text = &ceiling->forbid_paths.items[i];
         struct sbx_rule mask = {.access = SBX_ACCESS_NONE,
@@ -237,7 +249,8 @@ static void add_forbidden(struct collect *collect, const struct sbx_ceiling *cei
                     (struct sbx_str){rule->path.text, rule->path.len},
                     "\"%s\" is forbidden by the administrator (%s, forbid_paths \"%s\")",
                     rule->path.text, ceiling->source, mask.path.text);
-                sbx_finding_hint(collect->findings, finding, "remove the entry, or ask the administrator");
+                sbx_finding_hint(collect->findings, finding,
+                                 "remove the entry, or ask the administrator");
             }
             if (!inside) rules->items[kept++] = *rule;
         }
@@ -249,7 +262,8 @@ static void add_forbidden(struct collect *collect, const struct sbx_ceiling *cei
 
 /* Trust store and settings of sbx: whoever writes them decides about the next run. Asked of the normal form,
  * so that a directory the manifest closes is not opened by this. */
-static void add_own(struct collect *collect) {
+static void add_own(struct collect *collect)
+{
     struct sbx_policy *policy = collect->policy;
     const struct sbx_path own[] = {policy->context.state_dir, policy->context.config_dir};
     for (size_t i = 0; i < SBX_COUNT(own); i++) {
@@ -268,7 +282,8 @@ static void add_own(struct collect *collect) {
 
 /* ---- existence ---- */
 
-static bool below_writable(const struct sbx_rules *rules, const struct sbx_rule *inner) {
+static bool below_writable(const struct sbx_rules *rules, const struct sbx_rule *inner)
+{
     for (size_t i = 0; i < rules->count; i++) {
         const struct sbx_rule *outer = &rules->items[i];
         if (outer != inner && !outer->is_glob && outer->kind == SBX_RULE_HOST &&
@@ -279,7 +294,8 @@ static bool below_writable(const struct sbx_rules *rules, const struct sbx_rule 
 }
 
 /* A denied path, and a read-only one inside a writable one, may be absent: the box cannot create it. */
-static void check_existence(struct collect *collect) {
+static void check_existence(struct collect *collect)
+{
     const struct sbx_rules *rules = &collect->policy->rules;
     for (size_t i = 0; i < rules->count; i++) {
         const struct sbx_rule *rule = &rules->items[i];
@@ -304,7 +320,8 @@ static void check_existence(struct collect *collect) {
 /* ---- protections ---- */
 
 static bool add_protect_row(struct collect *collect, size_t *capacity,
-                            const struct sbx_protect_row *row) {
+                            const struct sbx_protect_row *row)
+{
     struct sbx_policy *policy = collect->policy;
     for (size_t i = 0; i < policy->protect_count; i++)
         if (sbx_text_eq(policy->protect[i].pattern, row->pattern)) return true;
@@ -318,7 +335,8 @@ static bool add_protect_row(struct collect *collect, size_t *capacity,
     return true;
 }
 
-static void sort_protect(struct sbx_policy *policy) {
+static void sort_protect(struct sbx_policy *policy)
+{
     for (size_t i = 1; i < policy->protect_count; i++) {
         struct sbx_protect_row moved = policy->protect[i];
         size_t j = i;
@@ -331,8 +349,8 @@ static void sort_protect(struct sbx_policy *policy) {
 }
 
 /* A name that can be no file of this platform would protect nothing. */
-static void check_protect_name(struct collect *collect, const struct sbx_text *name,
-                               size_t index) {
+static void check_protect_name(struct collect *collect, const struct sbx_text *name, size_t index)
+{
     bool is_windows = collect->policy->context.platform == SBX_WINDOWS;
     const char *text = sbx_arena_printf(collect->arena, "%s%.*s", is_windows ? "C:\\" : "/",
                                         SBX_STR_ARG(name->text));
@@ -341,9 +359,9 @@ static void check_protect_name(struct collect *collect, const struct sbx_text *n
         collect->findings->out_of_memory = true;
         return;
     }
-    enum sbx_path_problem problem = sbx_path_make(
-        collect->arena, sbx_platform_path_rules(collect->policy->context.platform), sbx_str(text),
-        &path);
+    enum sbx_path_problem problem =
+        sbx_path_make(collect->arena, sbx_platform_path_rules(collect->policy->context.platform),
+                      sbx_str(text), &path);
     if (problem == SBX_PATH_OK) return;
     struct sbx_finding *finding = sbx_findings_add(
         collect->findings, SBX_F_BAD_VALUE, &name->at, index_key(collect, "protect", index),
@@ -351,7 +369,8 @@ static void check_protect_name(struct collect *collect, const struct sbx_text *n
     sbx_finding_hint(collect->findings, finding, "write the name as it is on disk");
 }
 
-static void resolve_protect(struct collect *collect, const struct sbx_manifest *manifest) {
+static void resolve_protect(struct collect *collect, const struct sbx_manifest *manifest)
+{
     struct sbx_policy *policy = collect->policy;
     size_t capacity = 0;
     bool has_key = sbx_manifest_has(manifest, SBX_KEY_PROTECT);
@@ -379,12 +398,14 @@ static void resolve_protect(struct collect *collect, const struct sbx_manifest *
         if (!add_protect_row(collect, &capacity, &row)) return;
     }
     if (policy->git == SBX_GIT_COMMIT && (with_defaults || lists_git))
-        for (const struct sbx_protect_row *row = sbx_protect_git_commit; row->pattern != NULL; row++)
+        for (const struct sbx_protect_row *row = sbx_protect_git_commit; row->pattern != NULL;
+             row++)
             if (!add_protect_row(collect, &capacity, row)) return;
     sort_protect(policy);
 }
 
-static void collect_protected_roots(struct collect *collect) {
+static void collect_protected_roots(struct collect *collect)
+{
     struct sbx_policy *policy = collect->policy;
     size_t capacity = 0;
     if (policy->protect_count == 0) return;
@@ -392,9 +413,9 @@ static void collect_protected_roots(struct collect *collect) {
         const struct sbx_rule *rule = &policy->rules.items[i];
         if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->access != SBX_ACCESS_WRITE)
             continue;
-        struct sbx_path *slot =
-            (struct sbx_path *)sbx_arena_push(collect->arena, &policy->protected_roots,
-                                              &policy->protected_root_count, &capacity, sizeof *slot);
+        struct sbx_path *slot = (struct sbx_path *)sbx_arena_push(
+            collect->arena, &policy->protected_roots, &policy->protected_root_count, &capacity,
+            sizeof *slot);
         if (slot == NULL) {
             collect->findings->out_of_memory = true;
             return;
@@ -406,17 +427,19 @@ static void collect_protected_roots(struct collect *collect) {
 /* What makes an explicit rule an exception: a protection between it and the writable rule above it, or its own
  * name where there is none. */
 static const struct sbx_protect_row *removed_protection(const struct sbx_policy *policy,
-                                                        size_t index) {
+                                                        size_t index)
+{
     const struct sbx_rule *rule = &policy->rules.items[index];
     const struct sbx_rule *above = rule->above == 0 ? NULL : &policy->rules.items[rule->above - 1];
-    bool is_inside = above != NULL && above->access == SBX_ACCESS_WRITE &&
-                     above->kind == SBX_RULE_HOST;
+    bool is_inside =
+        above != NULL && above->access == SBX_ACCESS_WRITE && above->kind == SBX_RULE_HOST;
     struct sbx_path root = is_inside ? above->path : sbx_path_up(rule->path);
     return sbx_protection_between(policy, root, rule->path);
 }
 
 /* Writing to a protected path is allowed when it is said in so many words, and warned about. */
-static void warn_unprotected(struct collect *collect, const struct sbx_manifest *manifest) {
+static void warn_unprotected(struct collect *collect, const struct sbx_manifest *manifest)
+{
     struct sbx_policy *policy = collect->policy;
     bool writes = false;
     for (size_t i = 0; i < policy->rules.count; i++) {
@@ -426,11 +449,11 @@ static void warn_unprotected(struct collect *collect, const struct sbx_manifest 
         writes = true;
         const struct sbx_protect_row *row = removed_protection(policy, i);
         if (row == NULL) continue;
-        struct sbx_finding *finding = sbx_findings_add(
-            collect->findings, SBX_F_PROTECTION_REMOVED, &rule->at, rule->key_path,
-            (struct sbx_str){rule->path.text, rule->path.len},
-            "\"%s\" is protected by default (%s) and becomes writable: %s", rule->path.text,
-            row->pattern, row->reason);
+        struct sbx_finding *finding =
+            sbx_findings_add(collect->findings, SBX_F_PROTECTION_REMOVED, &rule->at, rule->key_path,
+                             (struct sbx_str){rule->path.text, rule->path.len},
+                             "\"%s\" is protected by default (%s) and becomes writable: %s",
+                             rule->path.text, row->pattern, row->reason);
         sbx_finding_hint(collect->findings, finding,
                          "remove the entry unless the command must change it");
     }
@@ -444,7 +467,8 @@ static void warn_unprotected(struct collect *collect, const struct sbx_manifest 
 
 void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
                           const struct sbx_ceiling *ceiling, struct sbx_findings *findings,
-                          struct sbx_policy *policy) {
+                          struct sbx_policy *policy)
+{
     struct collect collect = {.arena = arena, .findings = findings, .policy = policy};
     add_preset(&collect);
     add_list(&collect, &manifest->fs_read_allow, "fs_read_allow", SBX_ACCESS_READ, SBX_RULE_HOST);

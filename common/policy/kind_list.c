@@ -10,33 +10,39 @@
 /* ---- paths and texts ---- */
 
 static void paths_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                             void *field) {
+                             void *field)
+{
     sbx_kind_read_texts(io, value, "", "a list of paths", (struct sbx_texts *)field);
 }
 
 static void texts_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                             void *field) {
+                             void *field)
+{
     sbx_kind_read_texts(io, value, "", "a list of strings", (struct sbx_texts *)field);
 }
 
-static void texts_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void texts_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     (void)sbx_kind_push_text(io, (struct sbx_texts *)field, text, &at);
 }
 
 static bool texts_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                           const void *field, struct sbx_value *out) {
+                           const void *field, struct sbx_value *out)
+{
     (void)row;
     return sbx_value_of_texts(arena, (const struct sbx_texts *)field, out);
 }
 
 static void texts_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                           const void *field) {
+                           const void *field)
+{
     const struct sbx_texts *list = (const struct sbx_texts *)field;
     for (size_t i = 0; i < list->count; i++) sbx_flags_add(flags, row, list->items[i].text);
 }
 
-static bool texts_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool texts_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     return sbx_texts_prepend(arena, (const struct sbx_texts *)under, (struct sbx_texts *)field);
 }
 
@@ -49,7 +55,8 @@ const struct sbx_kind sbx_kind_texts = {
 
 /* ---- protected names: a list in which "defaults" stands for the built-in names ---- */
 
-static bool protect_name_ok(struct sbx_str name) {
+static bool protect_name_ok(struct sbx_str name)
+{
     if (name.len == 0 || name.len > 255) return false;
     if (sbx_str_is(name, ".") || sbx_str_is(name, "..")) return false;
     for (size_t i = 0; i < name.len; i++) {
@@ -60,7 +67,8 @@ static bool protect_name_ok(struct sbx_str name) {
 }
 
 static void protect_add(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                        const char *key_path, struct sbx_str name, struct sbx_protect *protect) {
+                        const char *key_path, struct sbx_str name, struct sbx_protect *protect)
+{
     if (sbx_str_is(name, WORD_DEFAULTS)) {
         protect->with_defaults = true;
         return;
@@ -78,7 +86,8 @@ static void protect_add(const struct sbx_kind_io *io, const struct sbx_origin *a
 }
 
 static void protect_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                               void *field) {
+                               void *field)
+{
     struct sbx_protect *protect = (struct sbx_protect *)field;
     *protect = (struct sbx_protect){0};
     if (value->type == SBX_VALUE_STRING && sbx_str_is(value->string, WORD_DEFAULTS)) {
@@ -92,7 +101,8 @@ static void protect_from_value(const struct sbx_kind_io *io, const struct sbx_va
                     protect);
 }
 
-static void protect_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void protect_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_protect *protect = (struct sbx_protect *)field;
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     if (sbx_str_is(text, WORD_NONE)) {
@@ -105,7 +115,8 @@ static void protect_from_flag(const struct sbx_kind_io *io, struct sbx_str text,
 }
 
 static bool protect_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                             const void *field, struct sbx_value *out) {
+                             const void *field, struct sbx_value *out)
+{
     (void)row;
     const struct sbx_protect *protect = (const struct sbx_protect *)field;
     struct sbx_texts all = protect->names;
@@ -115,7 +126,8 @@ static bool protect_to_value(struct sbx_arena *arena, const struct sbx_key_row *
 }
 
 static void protect_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                             const void *field) {
+                             const void *field)
+{
     const struct sbx_protect *protect = (const struct sbx_protect *)field;
     sbx_flags_add(flags, row, sbx_str(protect->with_defaults ? WORD_DEFAULTS : WORD_NONE));
     for (size_t i = 0; i < protect->names.count; i++)
@@ -123,7 +135,8 @@ static void protect_to_flags(struct sbx_flag_list *flags, const struct sbx_key_r
     texts_to_flags(flags, row, &protect->names);
 }
 
-static bool protect_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool protect_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     const struct sbx_protect *below = (const struct sbx_protect *)under;
     struct sbx_protect *protect = (struct sbx_protect *)field;
     if (!protect->with_defaults && protect->names.count == 0) return true;
@@ -131,21 +144,25 @@ static bool protect_merge(struct sbx_arena *arena, const void *under, void *fiel
     return sbx_texts_prepend(arena, &below->names, &protect->names);
 }
 
-const struct sbx_kind sbx_kind_protect = {
-    "a list of names", true,             sizeof(struct sbx_protect), protect_from_value,
-    protect_from_flag, protect_to_value, protect_to_flags,           protect_merge};
+const struct sbx_kind sbx_kind_protect = {"a list of names",          true,
+                                          sizeof(struct sbx_protect), protect_from_value,
+                                          protect_from_flag,          protect_to_value,
+                                          protect_to_flags,           protect_merge};
 
 /* ---- dimensions: a set ---- */
 
 /* Only what a user can restrict may be required; the rest is always in force. */
-static const struct sbx_name requirable[] = {
-    {SBX_DIM_FILESYSTEM, "filesystem"}, {SBX_DIM_NETWORK, "network"},
-    {SBX_DIM_SYSCALLS, "syscalls"},     {SBX_DIM_MEMORY, "memory"},
-    {SBX_DIM_CPU, "cpu"},               {SBX_DIM_PROCESSES, "processes"},
-    {0, NULL}};
+static const struct sbx_name requirable[] = {{SBX_DIM_FILESYSTEM, "filesystem"},
+                                             {SBX_DIM_NETWORK, "network"},
+                                             {SBX_DIM_SYSCALLS, "syscalls"},
+                                             {SBX_DIM_MEMORY, "memory"},
+                                             {SBX_DIM_CPU, "cpu"},
+                                             {SBX_DIM_PROCESSES, "processes"},
+                                             {0, NULL}};
 
 static void dimension_add(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                          const char *key_path, struct sbx_str name, uint32_t *bits) {
+                          const char *key_path, struct sbx_str name, uint32_t *bits)
+{
     int value;
     if (sbx_name_value(requirable, name, &value))
         *bits |= 1u << value;
@@ -154,7 +171,8 @@ static void dimension_add(const struct sbx_kind_io *io, const struct sbx_origin 
 }
 
 static void dimensions_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                                  void *field) {
+                                  void *field)
+{
     struct sbx_texts names = {0};
     sbx_kind_read_texts(io, value, "", "a list of dimensions", &names);
     for (size_t i = 0; i < names.count; i++)
@@ -162,7 +180,8 @@ static void dimensions_from_value(const struct sbx_kind_io *io, const struct sbx
                       (uint32_t *)field);
 }
 
-static void dimensions_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void dimensions_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     uint32_t *bits = (uint32_t *)field;
     if (sbx_str_is(text, WORD_NONE)) {
@@ -179,13 +198,15 @@ static void dimensions_from_flag(const struct sbx_kind_io *io, struct sbx_str te
 }
 
 static bool dimensions_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                                const void *field, struct sbx_value *out) {
+                                const void *field, struct sbx_value *out)
+{
     uint32_t bits = *(const uint32_t *)field;
     struct sbx_value *items = SBX_NEW_ARRAY(arena, struct sbx_value, SBX_DIM_COUNT);
     if (items == NULL) return false;
     size_t count = 0;
     for (int i = 0; i < SBX_DIM_COUNT; i++)
-        if (bits & (1u << i)) items[count++] = sbx_value_of_text(sbx_str(sbx_name_text(row->names, i)));
+        if (bits & (1u << i))
+            items[count++] = sbx_value_of_text(sbx_str(sbx_name_text(row->names, i)));
     *out = (struct sbx_value){.type = SBX_VALUE_ARRAY};
     out->array.items = items;
     out->array.count = count;
@@ -193,20 +214,23 @@ static bool dimensions_to_value(struct sbx_arena *arena, const struct sbx_key_ro
 }
 
 static void dimensions_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                                const void *field) {
+                                const void *field)
+{
     uint32_t bits = *(const uint32_t *)field;
     sbx_flags_add(flags, row, sbx_str(WORD_NONE));
     for (int i = 0; i < SBX_DIM_COUNT; i++)
         if (bits & (1u << i)) sbx_flags_add(flags, row, sbx_str(sbx_name_text(row->names, i)));
 }
 
-static bool dimensions_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool dimensions_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     (void)arena;
     uint32_t *bits = (uint32_t *)field;
     if (*bits != 0) *bits |= *(const uint32_t *)under;
     return true;
 }
 
-const struct sbx_kind sbx_kind_dimensions = {
-    "a list of dimensions", true,           sizeof(uint32_t),    dimensions_from_value,
-    dimensions_from_flag,   dimensions_to_value, dimensions_to_flags, dimensions_merge};
+const struct sbx_kind sbx_kind_dimensions = {"a list of dimensions", true,
+                                             sizeof(uint32_t),       dimensions_from_value,
+                                             dimensions_from_flag,   dimensions_to_value,
+                                             dimensions_to_flags,    dimensions_merge};

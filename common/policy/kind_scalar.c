@@ -10,7 +10,8 @@
 /* ---- choices ---- */
 
 static void choice_set(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                       struct sbx_str text, void *field) {
+                       struct sbx_str text, void *field)
+{
     int value;
     if (sbx_name_value(io->row->names, text, &value))
         *(int *)field = value;
@@ -19,7 +20,8 @@ static void choice_set(const struct sbx_kind_io *io, const struct sbx_origin *at
 }
 
 static void choice_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                              void *field) {
+                              void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     if (value->type != SBX_VALUE_STRING)
         sbx_kind_wrong(io, value, io->row->name, "a string");
@@ -27,24 +29,28 @@ static void choice_from_value(const struct sbx_kind_io *io, const struct sbx_val
         choice_set(io, &at, value->string, field);
 }
 
-static void choice_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void choice_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     choice_set(io, &at, text, field);
 }
 
-static struct sbx_str choice_text(const struct sbx_key_row *row, const void *field) {
+static struct sbx_str choice_text(const struct sbx_key_row *row, const void *field)
+{
     return sbx_str(sbx_name_text(row->names, *(const int *)field));
 }
 
 static bool choice_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                            const void *field, struct sbx_value *out) {
+                            const void *field, struct sbx_value *out)
+{
     (void)arena;
     *out = sbx_value_of_text(choice_text(row, field));
     return true;
 }
 
 static void choice_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                            const void *field) {
+                            const void *field)
+{
     sbx_flags_add(flags, row, choice_text(row, field));
 }
 
@@ -54,8 +60,9 @@ const struct sbx_kind sbx_kind_choice = {
 
 /* ---- one text: a path, an image ---- */
 
-static void text_set(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                     struct sbx_str text, void *field) {
+static void text_set(const struct sbx_kind_io *io, const struct sbx_origin *at, struct sbx_str text,
+                     void *field)
+{
     /* Whether a path is a good one is decided when it is resolved; other texts are used as they
      * are, so nothing unprintable may be in them. */
     bool is_text = io->row->kind == SBX_KIND_TEXT;
@@ -74,7 +81,8 @@ static void text_set(const struct sbx_kind_io *io, const struct sbx_origin *at,
 }
 
 static void text_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                            void *field) {
+                            void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     if (value->type != SBX_VALUE_STRING)
         sbx_kind_wrong(io, value, io->row->name, "a string");
@@ -82,13 +90,15 @@ static void text_from_value(const struct sbx_kind_io *io, const struct sbx_value
         text_set(io, &at, value->string, field);
 }
 
-static void text_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void text_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     text_set(io, &at, text, field);
 }
 
-static bool text_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                          const void *field, struct sbx_value *out) {
+static bool text_to_value(struct sbx_arena *arena, const struct sbx_key_row *row, const void *field,
+                          struct sbx_value *out)
+{
     (void)arena;
     (void)row;
     *out = sbx_value_of_text(*(const struct sbx_str *)field);
@@ -96,7 +106,8 @@ static bool text_to_value(struct sbx_arena *arena, const struct sbx_key_row *row
 }
 
 static void text_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                          const void *field) {
+                          const void *field)
+{
     sbx_flags_add(flags, row, *(const struct sbx_str *)field);
 }
 
@@ -112,7 +123,8 @@ const struct sbx_kind sbx_kind_text = {
 /* Range check, then store. `show` prints a bound the way the key is written. */
 static void number_set(const struct sbx_kind_io *io, const struct sbx_origin *at,
                        struct sbx_str shown, uint64_t number, uint64_t *field,
-                       void (*show)(uint64_t, struct sbx_buf *)) {
+                       void (*show)(uint64_t, struct sbx_buf *))
+{
     const struct sbx_key_row *row = io->row;
     if (number >= row->min && number <= row->max) {
         *field = number;
@@ -123,19 +135,19 @@ static void number_set(const struct sbx_kind_io *io, const struct sbx_origin *at
     show(row->min, &bounds);
     sbx_buf_add_text(&bounds, " to ");
     show(row->max, &bounds);
-    struct sbx_finding *finding =
-        sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, at, row->name, shown,
-                         "\"%s\" is out of range", row->name);
+    struct sbx_finding *finding = sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, at, row->name,
+                                                   shown, "\"%s\" is out of range", row->name);
     sbx_finding_hint(io->findings, finding, "write a value from %s", sbx_buf_text(&bounds));
 }
 
-static void show_plain(uint64_t number, struct sbx_buf *out) {
+static void show_plain(uint64_t number, struct sbx_buf *out)
+{
     sbx_buf_printf(out, "%" PRIu64, number);
 }
 
 /* Negative numbers are out of range, never a huge positive one. */
-static bool take_integer(const struct sbx_kind_io *io, const struct sbx_value *value,
-                         uint64_t *out) {
+static bool take_integer(const struct sbx_kind_io *io, const struct sbx_value *value, uint64_t *out)
+{
     if (value->integer >= 0) {
         *out = (uint64_t)value->integer;
         return true;
@@ -150,7 +162,8 @@ static bool take_integer(const struct sbx_kind_io *io, const struct sbx_value *v
 }
 
 static void bad_quantity(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                         struct sbx_str text, const char *what) {
+                         struct sbx_str text, const char *what)
+{
     struct sbx_finding *finding = sbx_findings_add(io->findings, SBX_F_BAD_VALUE, at, io->row->name,
                                                    text, "\"%s\" is not %s", io->row->name, what);
     sbx_finding_hint(io->findings, finding, "for example: %s = %s", io->row->name,
@@ -158,7 +171,8 @@ static void bad_quantity(const struct sbx_kind_io *io, const struct sbx_origin *
 }
 
 static void counter_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                               void *field) {
+                               void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     uint64_t number;
     if (value->type != SBX_VALUE_INTEGER)
@@ -167,7 +181,8 @@ static void counter_from_value(const struct sbx_kind_io *io, const struct sbx_va
         number_set(io, &at, sbx_kind_shown(io, value), number, (uint64_t *)field, show_plain);
 }
 
-static void counter_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void counter_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     uint64_t number;
     if (!sbx_str_to_u64(text, &number))
@@ -177,7 +192,8 @@ static void counter_from_flag(const struct sbx_kind_io *io, struct sbx_str text,
 }
 
 static bool number_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                            const void *field, struct sbx_value *out) {
+                            const void *field, struct sbx_value *out)
+{
     (void)arena;
     (void)row;
     *out = sbx_value_of_u64(*(const uint64_t *)field);
@@ -185,7 +201,8 @@ static bool number_to_value(struct sbx_arena *arena, const struct sbx_key_row *r
 }
 
 static void number_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                            const void *field) {
+                            const void *field)
+{
     const char *text = sbx_arena_printf(flags->arena, "%" PRIu64, *(const uint64_t *)field);
     if (text == NULL) flags->failed = true;
     sbx_flags_add(flags, row, sbx_str(text));
@@ -195,7 +212,8 @@ const struct sbx_kind sbx_kind_counter = {
     "an integer",      false,           sizeof(uint64_t), counter_from_value,
     counter_from_flag, number_to_value, number_to_flags,  NULL};
 
-static void bytes_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void bytes_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     uint64_t number;
     if (!sbx_bytes_parse(text, &number))
@@ -205,7 +223,8 @@ static void bytes_from_flag(const struct sbx_kind_io *io, struct sbx_str text, v
 }
 
 static void bytes_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                             void *field) {
+                             void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     uint64_t number;
     if (value->type == SBX_VALUE_INTEGER) {
@@ -228,7 +247,8 @@ const struct sbx_kind sbx_kind_bytes = {
 /* ---- durations: { secs, nanos } or "30s" ---- */
 
 static bool duration_part(const struct sbx_kind_io *io, const struct sbx_member *member,
-                          uint64_t max, uint64_t *out) {
+                          uint64_t max, uint64_t *out)
+{
     const char *key = sbx_kind_key(io, ".%.*s", SBX_STR_ARG(member->key));
     struct sbx_origin at = sbx_kind_origin(io, &member->value);
     if (member->value.type != SBX_VALUE_INTEGER) {
@@ -245,7 +265,8 @@ static bool duration_part(const struct sbx_kind_io *io, const struct sbx_member 
 }
 
 static void duration_from_table(const struct sbx_kind_io *io, const struct sbx_value *value,
-                                void *field) {
+                                void *field)
+{
     uint64_t secs = 0;
     uint64_t nanos = 0;
     bool ok = true;
@@ -272,7 +293,8 @@ static void duration_from_table(const struct sbx_kind_io *io, const struct sbx_v
 }
 
 static void duration_from_text(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                               struct sbx_str text, void *field) {
+                               struct sbx_str text, void *field)
+{
     uint64_t ns;
     if (!sbx_duration_parse(text, &ns))
         bad_quantity(io, at, text, "a duration");
@@ -281,7 +303,8 @@ static void duration_from_text(const struct sbx_kind_io *io, const struct sbx_or
 }
 
 static void duration_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                                void *field) {
+                                void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     if (value->type == SBX_VALUE_TABLE)
         duration_from_table(io, value, field);
@@ -291,14 +314,16 @@ static void duration_from_value(const struct sbx_kind_io *io, const struct sbx_v
         sbx_kind_wrong(io, value, io->row->name, "a duration such as \"30s\", or { secs, nanos }");
 }
 
-static void duration_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void duration_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     duration_from_text(io, &at, text, field);
 }
 
 /* { secs, nanos } says every value exactly; the short text is used where it does too. */
 static bool duration_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                              const void *field, struct sbx_value *out) {
+                              const void *field, struct sbx_value *out)
+{
     (void)row;
     uint64_t ns = *(const uint64_t *)field;
     if (ns % 1000000 == 0) {
@@ -312,10 +337,10 @@ static bool duration_to_value(struct sbx_arena *arena, const struct sbx_key_row 
     }
     struct sbx_member *members = SBX_NEW_ARRAY(arena, struct sbx_member, 2);
     if (members == NULL) return false;
-    members[0] = (struct sbx_member){.key = sbx_str("secs"),
-                                     .value = sbx_value_of_u64(ns / NS_PER_SEC)};
-    members[1] = (struct sbx_member){.key = sbx_str("nanos"),
-                                     .value = sbx_value_of_u64(ns % NS_PER_SEC)};
+    members[0] =
+        (struct sbx_member){.key = sbx_str("secs"), .value = sbx_value_of_u64(ns / NS_PER_SEC)};
+    members[1] =
+        (struct sbx_member){.key = sbx_str("nanos"), .value = sbx_value_of_u64(ns % NS_PER_SEC)};
     *out = (struct sbx_value){.type = SBX_VALUE_TABLE};
     out->table.members = members;
     out->table.count = 2;
@@ -323,21 +348,24 @@ static bool duration_to_value(struct sbx_arena *arena, const struct sbx_key_row 
 }
 
 static void duration_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                              const void *field) {
+                              const void *field)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 64);
     sbx_duration_print(*(const uint64_t *)field, &text);
     sbx_flags_add(flags, row, sbx_buf_str(&text));
 }
 
-const struct sbx_kind sbx_kind_duration = {
-    "a duration",       false,             sizeof(uint64_t),  duration_from_value,
-    duration_from_flag, duration_to_value, duration_to_flags, NULL};
+const struct sbx_kind sbx_kind_duration = {"a duration",       false,
+                                           sizeof(uint64_t),   duration_from_value,
+                                           duration_from_flag, duration_to_value,
+                                           duration_to_flags,  NULL};
 
 /* ---- users and groups ---- */
 
 static void identity_set(const struct sbx_kind_io *io, const struct sbx_origin *at,
-                         struct sbx_str text, void *field) {
+                         struct sbx_str text, void *field)
+{
     struct sbx_identity *identity = (struct sbx_identity *)field;
     uint64_t id;
     if (sbx_str_to_u64(text, &id)) {
@@ -361,7 +389,8 @@ static void identity_set(const struct sbx_kind_io *io, const struct sbx_origin *
 }
 
 static void identity_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                                void *field) {
+                                void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     uint64_t id;
     if (value->type == SBX_VALUE_STRING)
@@ -372,13 +401,15 @@ static void identity_from_value(const struct sbx_kind_io *io, const struct sbx_v
         identity_set(io, &at, sbx_kind_shown(io, value), field);
 }
 
-static void identity_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void identity_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     identity_set(io, &at, text, field);
 }
 
 static bool identity_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                              const void *field, struct sbx_value *out) {
+                              const void *field, struct sbx_value *out)
+{
     (void)arena;
     (void)row;
     const struct sbx_identity *identity = (const struct sbx_identity *)field;
@@ -387,18 +418,15 @@ static bool identity_to_value(struct sbx_arena *arena, const struct sbx_key_row 
 }
 
 static void identity_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                              const void *field) {
+                              const void *field)
+{
     const struct sbx_identity *identity = (const struct sbx_identity *)field;
     struct sbx_str text = identity->name;
     if (identity->is_id) text = sbx_str(sbx_arena_printf(flags->arena, "%" PRIu32, identity->id));
     sbx_flags_add(flags, row, text);
 }
 
-const struct sbx_kind sbx_kind_identity = {"a name or a number",
-                                           false,
-                                           sizeof(struct sbx_identity),
-                                           identity_from_value,
-                                           identity_from_flag,
-                                           identity_to_value,
-                                           identity_to_flags,
-                                           NULL};
+const struct sbx_kind sbx_kind_identity = {"a name or a number",        false,
+                                           sizeof(struct sbx_identity), identity_from_value,
+                                           identity_from_flag,          identity_to_value,
+                                           identity_to_flags,           NULL};

@@ -8,7 +8,8 @@
 /* ---- filesystem: { path = access } ---- */
 
 static bool fs_push(const struct sbx_kind_io *io, struct sbx_fs_entries *list, struct sbx_str path,
-                    enum sbx_access access, const struct sbx_origin *at) {
+                    enum sbx_access access, const struct sbx_origin *at)
+{
     if (list->count >= SBX_LIST_MAX) {
         sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, at, io->row->name, path,
                          "\"%s\" has more than %d entries", io->row->name, SBX_LIST_MAX);
@@ -25,7 +26,8 @@ static bool fs_push(const struct sbx_kind_io *io, struct sbx_fs_entries *list, s
 }
 
 static void filesystem_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                                  void *field) {
+                                  void *field)
+{
     struct sbx_fs_entries *list = (struct sbx_fs_entries *)field;
     if (value->type != SBX_VALUE_TABLE) {
         sbx_kind_wrong(io, value, io->row->name, "a table of paths");
@@ -47,7 +49,8 @@ static void filesystem_from_value(const struct sbx_kind_io *io, const struct sbx
 }
 
 /* PATH=ACCESS; the last "=" separates, because paths may have one. */
-static void filesystem_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void filesystem_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     size_t equals = text.len;
     while (equals > 0 && text.ptr[equals - 1] != '=') equals--;
@@ -68,14 +71,16 @@ static void filesystem_from_flag(const struct sbx_kind_io *io, struct sbx_str te
 }
 
 /* A table has each key once; of file and flags together the later one, the flag's, is what counts. */
-static bool is_said_again(const struct sbx_fs_entries *list, size_t index) {
+static bool is_said_again(const struct sbx_fs_entries *list, size_t index)
+{
     for (size_t i = index + 1; i < list->count; i++)
         if (sbx_str_eq(list->items[i].path.text, list->items[index].path.text)) return true;
     return false;
 }
 
 static bool filesystem_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                                const void *field, struct sbx_value *out) {
+                                const void *field, struct sbx_value *out)
+{
     (void)row;
     const struct sbx_fs_entries *list = (const struct sbx_fs_entries *)field;
     struct sbx_member *members = SBX_NEW_ARRAY(arena, struct sbx_member, list->count);
@@ -95,7 +100,8 @@ static bool filesystem_to_value(struct sbx_arena *arena, const struct sbx_key_ro
 }
 
 static void filesystem_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                                const void *field) {
+                                const void *field)
+{
     const struct sbx_fs_entries *list = (const struct sbx_fs_entries *)field;
     for (size_t i = 0; i < list->count; i++) {
         const struct sbx_fs_entry *entry = &list->items[i];
@@ -104,7 +110,8 @@ static void filesystem_to_flags(struct sbx_flag_list *flags, const struct sbx_ke
     }
 }
 
-static bool filesystem_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool filesystem_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     const struct sbx_fs_entries *below = (const struct sbx_fs_entries *)under;
     struct sbx_fs_entries *list = (struct sbx_fs_entries *)field;
     size_t total = below->count + list->count;
@@ -131,7 +138,8 @@ const struct sbx_kind sbx_kind_filesystem = {"a table of paths",
 #define WORD_HOST "host"
 
 static bool network_kind(const struct sbx_kind_io *io, const struct sbx_value *value,
-                         const char *key_path, enum sbx_net_kind *out) {
+                         const char *key_path, enum sbx_net_kind *out)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     int kind;
     if (value->type != SBX_VALUE_STRING) {
@@ -146,28 +154,29 @@ static bool network_kind(const struct sbx_kind_io *io, const struct sbx_value *v
     return true;
 }
 
-static const char *network_key_at(const void *unused, size_t index) {
+static const char *network_key_at(const void *unused, size_t index)
+{
     static const char *const keys[] = {"kind", "hosts", "local"};
     (void)unused;
     return index < SBX_COUNT(keys) ? keys[index] : NULL;
 }
 
-static void network_unknown_key(const struct sbx_kind_io *io, const struct sbx_member *member) {
+static void network_unknown_key(const struct sbx_kind_io *io, const struct sbx_member *member)
+{
     struct sbx_origin at = {.source = io->source, .place = member->place};
-    struct sbx_finding *finding =
-        sbx_findings_add(io->findings, SBX_F_UNKNOWN_KEY, &at,
-                         sbx_kind_key(io, ".%.*s", SBX_STR_ARG(member->key)), member->key,
-                         "\"%s\" has no key \"%.*s\"", io->row->name, SBX_STR_ARG(member->key));
+    struct sbx_finding *finding = sbx_findings_add(
+        io->findings, SBX_F_UNKNOWN_KEY, &at, sbx_kind_key(io, ".%.*s", SBX_STR_ARG(member->key)),
+        member->key, "\"%s\" has no key \"%.*s\"", io->row->name, SBX_STR_ARG(member->key));
     const char *nearest = sbx_name_nearest(member->key, network_key_at, NULL);
     if (nearest != NULL)
         sbx_finding_hint(io->findings, finding, "did you mean \"%s\"?", nearest);
     else
-        sbx_finding_hint(io->findings, finding,
-                         "its keys are \"kind\", \"hosts\" and \"local\"");
+        sbx_finding_hint(io->findings, finding, "its keys are \"kind\", \"hosts\" and \"local\"");
 }
 
 static void network_from_table(const struct sbx_kind_io *io, const struct sbx_value *value,
-                               struct sbx_network *network) {
+                               struct sbx_network *network)
+{
     bool has_kind = false;
     bool has_lists = false;
     for (size_t i = 0; i < value->table.count; i++) {
@@ -196,16 +205,18 @@ static void network_from_table(const struct sbx_kind_io *io, const struct sbx_va
         /* Nothing said is never more than the least. */
         network->kind = SBX_NET_DENY;
     } else if (has_lists && network->kind != SBX_NET_ALLOW_HOSTS) {
-        struct sbx_finding *finding = sbx_findings_add(
-            io->findings, SBX_F_CONFLICT, &at, io->row->name, (struct sbx_str){0},
-            "\"hosts\" and \"local\" have no meaning with kind = \"%s\"",
-            sbx_name_text(sbx_net_kind_names, (int)network->kind));
-        sbx_finding_hint(io->findings, finding, "write kind = \"allow_hosts\", or remove the lists");
+        struct sbx_finding *finding =
+            sbx_findings_add(io->findings, SBX_F_CONFLICT, &at, io->row->name, (struct sbx_str){0},
+                             "\"hosts\" and \"local\" have no meaning with kind = \"%s\"",
+                             sbx_name_text(sbx_net_kind_names, (int)network->kind));
+        sbx_finding_hint(io->findings, finding,
+                         "write kind = \"allow_hosts\", or remove the lists");
     }
 }
 
 static void network_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                               void *field) {
+                               void *field)
+{
     struct sbx_network *network = (struct sbx_network *)field;
     *network = (struct sbx_network){.kind = SBX_NET_DENY};
     if (value->type == SBX_VALUE_TABLE) {
@@ -229,7 +240,8 @@ static void network_from_value(const struct sbx_kind_io *io, const struct sbx_va
 
 /* deny | inherit | allow_hosts | HOST[,HOST…] | local=HOST:PORT (from --local) | host=HOST, taken as it is.
  * Hosts add up. No host has a '=', so the prefixes are not hosts. */
-static void network_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void network_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_network *network = (struct sbx_network *)field;
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     int kind;
@@ -256,7 +268,8 @@ static void network_from_flag(const struct sbx_kind_io *io, struct sbx_str text,
 }
 
 static bool network_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                             const void *field, struct sbx_value *out) {
+                             const void *field, struct sbx_value *out)
+{
     const struct sbx_network *network = (const struct sbx_network *)field;
     struct sbx_value kind =
         sbx_value_of_text(sbx_str(sbx_name_text(row->names, (int)network->kind)));
@@ -279,7 +292,8 @@ static bool network_to_value(struct sbx_arena *arena, const struct sbx_key_row *
 }
 
 static void network_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                             const void *field) {
+                             const void *field)
+{
     const struct sbx_network *network = (const struct sbx_network *)field;
     sbx_flags_add(flags, row, sbx_str(sbx_name_text(row->names, (int)network->kind)));
     for (size_t i = 0; i < network->hosts.count; i++) {
@@ -296,7 +310,8 @@ static void network_to_flags(struct sbx_flag_list *flags, const struct sbx_key_r
         sbx_flags_add_pair(flags, row, sbx_str(WORD_LOCAL), network->local.items[i].text);
 }
 
-static bool network_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool network_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     const struct sbx_network *below = (const struct sbx_network *)under;
     struct sbx_network *network = (struct sbx_network *)field;
     if (network->kind != SBX_NET_ALLOW_HOSTS || below->kind != SBX_NET_ALLOW_HOSTS) return true;
@@ -316,7 +331,8 @@ const struct sbx_kind sbx_kind_network = {"\"deny\", \"inherit\" or a table with
 /* ---- env: [[name, value], …] ---- */
 
 static bool env_push(const struct sbx_kind_io *io, struct sbx_env_pairs *list, struct sbx_str name,
-                     struct sbx_str value, const struct sbx_origin *at) {
+                     struct sbx_str value, const struct sbx_origin *at)
+{
     if (list->count >= SBX_LIST_MAX) {
         sbx_findings_add(io->findings, SBX_F_OUT_OF_RANGE, at, io->row->name, name,
                          "\"%s\" has more than %d entries", io->row->name, SBX_LIST_MAX);
@@ -332,8 +348,8 @@ static bool env_push(const struct sbx_kind_io *io, struct sbx_env_pairs *list, s
     return true;
 }
 
-static void env_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,
-                           void *field) {
+static void env_from_value(const struct sbx_kind_io *io, const struct sbx_value *value, void *field)
+{
     struct sbx_env_pairs *list = (struct sbx_env_pairs *)field;
     if (value->type != SBX_VALUE_ARRAY) {
         sbx_kind_wrong(io, value, io->row->name, "a list of [name, value]");
@@ -348,13 +364,13 @@ static void env_from_value(const struct sbx_kind_io *io, const struct sbx_value 
         if (!ok)
             sbx_kind_wrong(io, pair, sbx_kind_key(io, "[%zu]", i),
                            "[name, value] with two strings");
-        else if (!env_push(io, list, pair->array.items[0].string, pair->array.items[1].string,
-                           &at))
+        else if (!env_push(io, list, pair->array.items[0].string, pair->array.items[1].string, &at))
             return;
     }
 }
 
-static void env_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field) {
+static void env_from_flag(const struct sbx_kind_io *io, struct sbx_str text, void *field)
+{
     struct sbx_origin at = sbx_kind_origin(io, NULL);
     struct sbx_str name;
     struct sbx_str value;
@@ -368,8 +384,9 @@ static void env_from_flag(const struct sbx_kind_io *io, struct sbx_str text, voi
                      SBX_STR_ARG(text));
 }
 
-static bool env_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
-                         const void *field, struct sbx_value *out) {
+static bool env_to_value(struct sbx_arena *arena, const struct sbx_key_row *row, const void *field,
+                         struct sbx_value *out)
+{
     (void)row;
     const struct sbx_env_pairs *list = (const struct sbx_env_pairs *)field;
     struct sbx_value *items = SBX_NEW_ARRAY(arena, struct sbx_value, list->count);
@@ -390,7 +407,8 @@ static bool env_to_value(struct sbx_arena *arena, const struct sbx_key_row *row,
 }
 
 static void env_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                         const void *field) {
+                         const void *field)
+{
     const struct sbx_env_pairs *list = (const struct sbx_env_pairs *)field;
     for (size_t i = 0; i < list->count; i++) {
         struct sbx_str name = list->items[i].name.text;
@@ -399,7 +417,8 @@ static void env_to_flags(struct sbx_flag_list *flags, const struct sbx_key_row *
     }
 }
 
-static bool env_merge(struct sbx_arena *arena, const void *under, void *field) {
+static bool env_merge(struct sbx_arena *arena, const void *under, void *field)
+{
     const struct sbx_env_pairs *below = (const struct sbx_env_pairs *)under;
     struct sbx_env_pairs *list = (struct sbx_env_pairs *)field;
     size_t total = below->count + list->count;
@@ -412,6 +431,11 @@ static bool env_merge(struct sbx_arena *arena, const void *under, void *field) {
     return true;
 }
 
-const struct sbx_kind sbx_kind_env = {
-    "a list of [name, value]", true,         sizeof(struct sbx_env_pairs), env_from_value,
-    env_from_flag,             env_to_value, env_to_flags,                 env_merge};
+const struct sbx_kind sbx_kind_env = {"a list of [name, value]",
+                                      true,
+                                      sizeof(struct sbx_env_pairs),
+                                      env_from_value,
+                                      env_from_flag,
+                                      env_to_value,
+                                      env_to_flags,
+                                      env_merge};

@@ -9,42 +9,48 @@
 #include "common/base/banned.h"
 
 static const struct sbx_kind *const kinds[SBX_KIND_COUNT] = {
-    [SBX_KIND_CHOICE] = &sbx_kind_choice,         [SBX_KIND_PATHS] = &sbx_kind_paths,
-    [SBX_KIND_PATH] = &sbx_kind_path,             [SBX_KIND_FILESYSTEM] = &sbx_kind_filesystem,
-    [SBX_KIND_PROTECT] = &sbx_kind_protect,       [SBX_KIND_NETWORK] = &sbx_kind_network,
-    [SBX_KIND_DURATION] = &sbx_kind_duration,     [SBX_KIND_BYTES] = &sbx_kind_bytes,
-    [SBX_KIND_COUNTER] = &sbx_kind_counter,       [SBX_KIND_ENV] = &sbx_kind_env,
-    [SBX_KIND_TEXTS] = &sbx_kind_texts,           [SBX_KIND_TEXT] = &sbx_kind_text,
-    [SBX_KIND_IDENTITY] = &sbx_kind_identity,     [SBX_KIND_DIMENSIONS] = &sbx_kind_dimensions,
+    [SBX_KIND_CHOICE] = &sbx_kind_choice,     [SBX_KIND_PATHS] = &sbx_kind_paths,
+    [SBX_KIND_PATH] = &sbx_kind_path,         [SBX_KIND_FILESYSTEM] = &sbx_kind_filesystem,
+    [SBX_KIND_PROTECT] = &sbx_kind_protect,   [SBX_KIND_NETWORK] = &sbx_kind_network,
+    [SBX_KIND_DURATION] = &sbx_kind_duration, [SBX_KIND_BYTES] = &sbx_kind_bytes,
+    [SBX_KIND_COUNTER] = &sbx_kind_counter,   [SBX_KIND_ENV] = &sbx_kind_env,
+    [SBX_KIND_TEXTS] = &sbx_kind_texts,       [SBX_KIND_TEXT] = &sbx_kind_text,
+    [SBX_KIND_IDENTITY] = &sbx_kind_identity, [SBX_KIND_DIMENSIONS] = &sbx_kind_dimensions,
 };
 
-const struct sbx_kind *sbx_kind_of(enum sbx_kind_id id) {
+const struct sbx_kind *sbx_kind_of(enum sbx_kind_id id)
+{
     return id < SBX_KIND_COUNT ? kinds[id] : NULL;
 }
 
-static void *field_of(struct sbx_manifest *manifest, const struct sbx_key_row *row) {
+static void *field_of(struct sbx_manifest *manifest, const struct sbx_key_row *row)
+{
     return (char *)manifest + row->offset;
 }
 
 static const void *const_field_of(const struct sbx_manifest *manifest,
-                                  const struct sbx_key_row *row) {
+                                  const struct sbx_key_row *row)
+{
     return (const char *)manifest + row->offset;
 }
 
-bool sbx_manifest_has(const struct sbx_manifest *manifest, enum sbx_key key) {
+bool sbx_manifest_has(const struct sbx_manifest *manifest, enum sbx_key key)
+{
     return (manifest->set & (1u << key)) != 0;
 }
 
 /* A scalar that was not understood stays unset: 0 would mean profile "none", or no limit. A list keeps what
  * was understood, so that its other entries are checked too. */
-static void mark(struct sbx_manifest *manifest, enum sbx_key key, struct sbx_origin at) {
+static void mark(struct sbx_manifest *manifest, enum sbx_key key, struct sbx_origin at)
+{
     manifest->set |= 1u << key;
     manifest->at[key] = at;
 }
 
 void sbx_manifest_read_key(struct sbx_arena *arena, const char *source,
                            const struct sbx_key_row *row, const struct sbx_member *member,
-                           struct sbx_findings *findings, struct sbx_manifest *out) {
+                           struct sbx_findings *findings, struct sbx_manifest *out)
+{
     const struct sbx_kind *kind = kinds[row->kind];
     struct sbx_kind_io io = {arena, findings, row, source, true};
     size_t before = findings->errors;
@@ -55,7 +61,8 @@ void sbx_manifest_read_key(struct sbx_arena *arena, const char *source,
 
 void sbx_manifest_read_flag(struct sbx_arena *arena, const char *flag, enum sbx_key key,
                             struct sbx_str text, struct sbx_findings *findings,
-                            struct sbx_manifest *out) {
+                            struct sbx_manifest *out)
+{
     const struct sbx_key_row *row = &sbx_key_rows[key];
     const struct sbx_kind *kind = kinds[row->kind];
     struct sbx_kind_io io = {arena, findings, row, flag, !sbx_manifest_has(out, key)};
@@ -73,7 +80,8 @@ void sbx_manifest_read_flag(struct sbx_arena *arena, const char *flag, enum sbx_
 
 enum sbx_code sbx_manifest_merge(struct sbx_arena *arena, const struct sbx_manifest *under,
                                  const struct sbx_manifest *over, struct sbx_manifest *out,
-                                 struct sbx_err *err) {
+                                 struct sbx_err *err)
+{
     struct sbx_manifest merged = *under;
     /* A preset named on top replaces the one below, whichever word it used. */
     const uint32_t presets = (1u << SBX_KEY_PROFILE) | (1u << SBX_KEY_MODE);
@@ -93,13 +101,17 @@ enum sbx_code sbx_manifest_merge(struct sbx_arena *arena, const struct sbx_manif
 }
 
 /* An empty list whose default is empty says nothing. */
-static bool says_something(const struct sbx_manifest *manifest, const struct sbx_key_row *row) {
+static bool says_something(const struct sbx_manifest *manifest, const struct sbx_key_row *row)
+{
     if (!sbx_manifest_has(manifest, row->key)) return false;
     switch (row->kind) {
     case SBX_KIND_PATHS:
-    case SBX_KIND_TEXTS: return ((const struct sbx_texts *)const_field_of(manifest, row))->count > 0;
-    case SBX_KIND_FILESYSTEM: return manifest->filesystem.count > 0;
-    case SBX_KIND_ENV: return manifest->env.count > 0;
+    case SBX_KIND_TEXTS:
+        return ((const struct sbx_texts *)const_field_of(manifest, row))->count > 0;
+    case SBX_KIND_FILESYSTEM:
+        return manifest->filesystem.count > 0;
+    case SBX_KIND_ENV:
+        return manifest->env.count > 0;
     case SBX_KIND_CHOICE:
     case SBX_KIND_PATH:
     case SBX_KIND_PROTECT:
@@ -110,14 +122,16 @@ static bool says_something(const struct sbx_manifest *manifest, const struct sbx
     case SBX_KIND_TEXT:
     case SBX_KIND_IDENTITY:
     case SBX_KIND_DIMENSIONS:
-    case SBX_KIND_COUNT: break;
+    case SBX_KIND_COUNT:
+        break;
     }
     return true;
 }
 
 /* The manifest as a table of values; false without memory. */
 static bool to_table(struct sbx_arena *arena, const struct sbx_manifest *manifest,
-                     struct sbx_value *out) {
+                     struct sbx_value *out)
+{
     struct sbx_member *members = SBX_NEW_ARRAY(arena, struct sbx_member, SBX_KEY_COUNT);
     if (members == NULL) return false;
     size_t count = 0;
@@ -138,7 +152,8 @@ static bool to_table(struct sbx_arena *arena, const struct sbx_manifest *manifes
 
 #define PRINT_ARENA_BYTES (16u << 20)
 
-bool sbx_manifest_equal(const struct sbx_manifest *a, const struct sbx_manifest *b) {
+bool sbx_manifest_equal(const struct sbx_manifest *a, const struct sbx_manifest *b)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, PRINT_ARENA_BYTES);
     struct sbx_value left;
@@ -147,7 +162,8 @@ bool sbx_manifest_equal(const struct sbx_manifest *a, const struct sbx_manifest 
            sbx_value_equal(&left, &right);
 }
 
-void sbx_manifest_print_toml(const struct sbx_manifest *manifest, struct sbx_buf *out) {
+void sbx_manifest_print_toml(const struct sbx_manifest *manifest, struct sbx_buf *out)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, PRINT_ARENA_BYTES);
     struct sbx_value table;
@@ -163,7 +179,8 @@ void sbx_manifest_print_toml(const struct sbx_manifest *manifest, struct sbx_buf
     }
 }
 
-void sbx_manifest_print_json(const struct sbx_manifest *manifest, struct sbx_buf *out) {
+void sbx_manifest_print_json(const struct sbx_manifest *manifest, struct sbx_buf *out)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, PRINT_ARENA_BYTES);
     struct sbx_value table;
@@ -181,7 +198,8 @@ void sbx_manifest_print_json(const struct sbx_manifest *manifest, struct sbx_buf
 }
 
 bool sbx_manifest_print_flags(struct sbx_arena *arena, const struct sbx_manifest *manifest,
-                              const char ***out, size_t *count) {
+                              const char ***out, size_t *count)
+{
     struct sbx_flag_list flags = {.arena = arena};
     for (size_t i = 0; i < SBX_KEY_COUNT; i++) {
         const struct sbx_key_row *row = &sbx_key_rows[i];

@@ -106,7 +106,7 @@ struct sbx_identity {
 };
 
 struct sbx_manifest {
-    uint32_t set;                       /* bit (1 << key): the key was given */
+    uint32_t set;                        /* bit (1 << key): the key was given */
     struct sbx_origin at[SBX_KEY_COUNT]; /* where; of the last statement for lists */
 
     int profile; /* enum sbx_preset; `int` because enum kinds are read by one function */

@@ -47,8 +47,8 @@ const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT] = {
     [SBX_KEY_TMPFS] = {SBX_KEY_TMPFS, "tmpfs", SBX_KIND_PATHS, FIELD(tmpfs), 0, "tmpfs", "PATH",
                        NULL, 0, 0, "empty", "private, empty, writable directories, gone afterwards",
                        "[\"/var/cache\"]", ALL},
-    [SBX_KEY_PROTECT] = {SBX_KEY_PROTECT, "protect", SBX_KIND_PROTECT, FIELD(protect), 0,
-                         "protect", "NAME", NULL, 0, 0, "\"defaults\"",
+    [SBX_KEY_PROTECT] = {SBX_KEY_PROTECT, "protect", SBX_KIND_PROTECT, FIELD(protect), 0, "protect",
+                         "NAME", NULL, 0, 0, "\"defaults\"",
                          "names kept read-only under every writable path, at any depth; "
                          "\"defaults\" stands for the built-in list",
                          "[\"defaults\", \".env\"]", ALL},
@@ -92,10 +92,10 @@ const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT] = {
     [SBX_KEY_MAX_OUTPUT_BYTES] = {SBX_KEY_MAX_OUTPUT_BYTES, "max_output_bytes", SBX_KIND_BYTES,
                                   FIELD(max_output_bytes), 0, "max-output", "SIZE", NULL, 1,
                                   1024 * TIB, "none; 64MiB in the service",
-                                  "bytes per output stream; past it the run is ended",
-                                  "\"10MiB\"", ALL},
-    [SBX_KEY_ENV] = {SBX_KEY_ENV, "env", SBX_KIND_ENV, FIELD(env), 'e', "set-env", "NAME=VALUE", NULL,
-                     0, 0, "empty",
+                                  "bytes per output stream; past it the run is ended", "\"10MiB\"",
+                                  ALL},
+    [SBX_KEY_ENV] = {SBX_KEY_ENV, "env", SBX_KIND_ENV, FIELD(env), 'e', "set-env", "NAME=VALUE",
+                     NULL, 0, 0, "empty",
                      "variables of the box; the caller's environment is always dropped",
                      "[[\"LANG\", \"C.UTF-8\"]]", ALL},
     [SBX_KEY_ENV_PASS] = {SBX_KEY_ENV_PASS, "env_pass", SBX_KIND_TEXTS, FIELD(env_pass), 'E',
@@ -106,10 +106,10 @@ const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT] = {
                      "the caller's, when readable in the box, else the root",
                      "working directory of the command", "\"/code\"", ALL},
     [SBX_KEY_USER] = {SBX_KEY_USER, "user", SBX_KIND_IDENTITY, FIELD(user), 0, "user", "USER", NULL,
-                      0, 4294967294u, "the caller's",
-                      "account the box runs as, by name or number", "\"nobody\"", POSIX},
-    [SBX_KEY_GROUP] = {SBX_KEY_GROUP, "group", SBX_KIND_IDENTITY, FIELD(group), 0, "group",
-                       "GROUP", NULL, 0, 4294967294u, "the caller's",
+                      0, 4294967294u, "the caller's", "account the box runs as, by name or number",
+                      "\"nobody\"", POSIX},
+    [SBX_KEY_GROUP] = {SBX_KEY_GROUP, "group", SBX_KIND_IDENTITY, FIELD(group), 0, "group", "GROUP",
+                       NULL, 0, 4294967294u, "the caller's",
                        "group the box runs as, by name or number", "1000", POSIX},
     [SBX_KEY_IMAGE] = {SBX_KEY_IMAGE, "image", SBX_KIND_TEXT, FIELD(image), 0, "image", "IMAGE",
                        NULL, 0, 0, "ghcr.io/sbx/base:1", "container image; Docker backend only",
@@ -133,13 +133,15 @@ const struct sbx_flag_alias sbx_flag_aliases[] = {
     {"strict", 0, SBX_KEY_SYSCALL_POLICY, NULL, "strict", "", "same as --syscalls strict"},
     {NULL, 0, SBX_KEY_COUNT, NULL, NULL, NULL, NULL}};
 
-const struct sbx_key_row *sbx_key_find(struct sbx_str name) {
+const struct sbx_key_row *sbx_key_find(struct sbx_str name)
+{
     for (size_t i = 0; i < SBX_KEY_COUNT; i++)
         if (sbx_str_is(name, sbx_key_rows[i].name)) return &sbx_key_rows[i];
     return NULL;
 }
 
-const char *sbx_key_name_at(const void *unused, size_t index) {
+const char *sbx_key_name_at(const void *unused, size_t index)
+{
     (void)unused;
     return index < SBX_KEY_COUNT ? sbx_key_rows[index].name : NULL;
 }

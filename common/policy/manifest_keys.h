@@ -29,18 +29,18 @@ enum sbx_kind_id {
 
 struct sbx_key_row {
     enum sbx_key key;
-    const char *name;     /* "fs_read_allow" */
+    const char *name; /* "fs_read_allow" */
     enum sbx_kind_id kind;
-    size_t offset;        /* of the field in struct sbx_manifest */
-    char short_flag;      /* 'r', or 0 */
-    const char *flag;     /* "read": --read */
-    const char *meta;     /* "PATH" in --help */
+    size_t offset;                /* of the field in struct sbx_manifest */
+    char short_flag;              /* 'r', or 0 */
+    const char *flag;             /* "read": --read */
+    const char *meta;             /* "PATH" in --help */
     const struct sbx_name *names; /* of a choice */
-    uint64_t min, max;    /* of numbers, inclusive */
+    uint64_t min, max;            /* of numbers, inclusive */
     const char *default_text;     /* for docs */
-    const char *help;     /* one sentence, lower case, no full stop */
-    const char *example;  /* TOML value; docs and tests use it */
-    unsigned platforms;   /* bit (1 << enum sbx_platform); others: platform-unsupported */
+    const char *help;             /* one sentence, lower case, no full stop */
+    const char *example;          /* TOML value; docs and tests use it */
+    unsigned platforms;           /* bit (1 << enum sbx_platform); others: platform-unsupported */
 };
 
 extern const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT]; /* indexed by enum sbx_key */
@@ -56,7 +56,7 @@ struct sbx_flag_alias {
     const char *flag;
     char short_flag;
     enum sbx_key key;
-    const char *meta; /* NULL: takes no value */
+    const char *meta;            /* NULL: takes no value */
     const char *prefix, *suffix; /* put around the value to give the key's flag text */
     const char *help;
 };

@@ -33,17 +33,15 @@ struct sbx_kind {
     void (*from_flag)(const struct sbx_kind_io *io, struct sbx_str text, void *field);
     bool (*to_value)(struct sbx_arena *arena, const struct sbx_key_row *row, const void *field,
                      struct sbx_value *out);
-    void (*to_flags)(struct sbx_flag_list *flags, const struct sbx_key_row *row,
-                     const void *field);
+    void (*to_flags)(struct sbx_flag_list *flags, const struct sbx_key_row *row, const void *field);
     /* `over` on top of `under` into *field, which holds a copy of `over`. NULL: `over` replaces. */
     bool (*merge)(struct sbx_arena *arena, const void *under, void *field);
 };
 
-
 extern const struct sbx_kind sbx_kind_choice, sbx_kind_path, sbx_kind_text, sbx_kind_duration,
     sbx_kind_bytes, sbx_kind_counter, sbx_kind_identity; /* kind_scalar.c */
 extern const struct sbx_kind sbx_kind_paths, sbx_kind_texts, sbx_kind_protect,
-    sbx_kind_dimensions; /* kind_list.c */
+    sbx_kind_dimensions;                                                          /* kind_list.c */
 extern const struct sbx_kind sbx_kind_filesystem, sbx_kind_network, sbx_kind_env; /* kind_table.c */
 
 const struct sbx_kind *sbx_kind_of(enum sbx_kind_id id);

@@ -9,26 +9,29 @@
 static const char *const unit_keys[] = {"command", "type"};
 static const char *const top_keys[] = {"sandbox", "unit", "$schema"};
 
-static const char *unit_key_at(const void *unused, size_t index) {
+static const char *unit_key_at(const void *unused, size_t index)
+{
     if (index < SBX_COUNT(unit_keys)) return unit_keys[index];
     return sbx_key_name_at(unused, index - SBX_COUNT(unit_keys));
 }
 
-static const char *top_key_at(const void *unused, size_t index) {
+static const char *top_key_at(const void *unused, size_t index)
+{
     (void)unused;
     return index < SBX_COUNT(top_keys) ? top_keys[index] : NULL;
 }
 
 static struct sbx_finding *unknown_key(struct sbx_findings *findings, const char *source,
                                        const struct sbx_member *member, const char *where,
-                                       sbx_name_at *known) {
+                                       sbx_name_at *known)
+{
     struct sbx_origin at = {source, member->place};
     AUTO_BUF key;
     sbx_buf_init(&key, 512);
     sbx_buf_add_visible(&key, member->key, false);
-    struct sbx_finding *finding = sbx_findings_add(
-        findings, SBX_F_UNKNOWN_KEY, &at, sbx_buf_text(&key), (struct sbx_str){0},
-        "%s has no key \"%.*s\"", where, SBX_STR_ARG(member->key));
+    struct sbx_finding *finding =
+        sbx_findings_add(findings, SBX_F_UNKNOWN_KEY, &at, sbx_buf_text(&key), (struct sbx_str){0},
+                         "%s has no key \"%.*s\"", where, SBX_STR_ARG(member->key));
     const char *nearest = sbx_name_nearest(member->key, known, NULL);
     if (nearest != NULL)
         sbx_finding_hint(findings, finding, "did you mean \"%s\"?", nearest);
@@ -37,7 +40,8 @@ static struct sbx_finding *unknown_key(struct sbx_findings *findings, const char
     return finding;
 }
 
-static void check_presets(struct sbx_findings *findings, const struct sbx_manifest *manifest) {
+static void check_presets(struct sbx_findings *findings, const struct sbx_manifest *manifest)
+{
     if (!sbx_manifest_has(manifest, SBX_KEY_PROFILE) || !sbx_manifest_has(manifest, SBX_KEY_MODE))
         return;
     struct sbx_finding *finding =
@@ -47,7 +51,8 @@ static void check_presets(struct sbx_findings *findings, const struct sbx_manife
 }
 
 void sbx_manifest_read(struct sbx_arena *arena, const char *source, const struct sbx_value *table,
-                       struct sbx_findings *findings, struct sbx_manifest *out) {
+                       struct sbx_findings *findings, struct sbx_manifest *out)
+{
     *out = (struct sbx_manifest){0};
     if (table->type != SBX_VALUE_TABLE) {
         struct sbx_origin at = {source, table->place};
@@ -69,7 +74,8 @@ void sbx_manifest_read(struct sbx_arena *arena, const char *source, const struct
 /* ---- units ---- */
 
 static void read_unit_type(const struct sbx_kind_io *io, const struct sbx_value *value,
-                           struct sbx_unit *unit) {
+                           struct sbx_unit *unit)
+{
     struct sbx_origin at = sbx_kind_origin(io, value);
     int type;
     if (value->type != SBX_VALUE_STRING)
@@ -86,7 +92,8 @@ static const struct sbx_key_row command_row = {
 static const struct sbx_key_row type_row = {
     .name = "type", .kind = SBX_KIND_CHOICE, .example = "\"simple\""};
 
-static void check_unit(struct sbx_findings *findings, struct sbx_unit *unit) {
+static void check_unit(struct sbx_findings *findings, struct sbx_unit *unit)
+{
     if (unit->command.count == 0 || unit->command.items[0].text.len == 0) {
         struct sbx_finding *finding =
             sbx_findings_add(findings, SBX_F_BAD_VALUE, &unit->at, "command", (struct sbx_str){0},
@@ -108,7 +115,8 @@ static void check_unit(struct sbx_findings *findings, struct sbx_unit *unit) {
 }
 
 static void read_unit(struct sbx_arena *arena, const char *source, const struct sbx_value *table,
-                      struct sbx_findings *findings, struct sbx_unit *unit) {
+                      struct sbx_findings *findings, struct sbx_unit *unit)
+{
     for (size_t i = 0; i < table->table.count; i++) {
         const struct sbx_member *member = &table->table.members[i];
         const struct sbx_key_row *row = sbx_key_find(member->key);
@@ -127,7 +135,8 @@ static void read_unit(struct sbx_arena *arena, const char *source, const struct 
     check_unit(findings, unit);
 }
 
-static bool unit_name_ok(struct sbx_str name) {
+static bool unit_name_ok(struct sbx_str name)
+{
     if (name.len == 0 || name.len > 64 || !sbx_is_alnum(name.ptr[0])) return false;
     for (size_t i = 0; i < name.len; i++)
         if (!sbx_is_alnum(name.ptr[i]) && name.ptr[i] != '-' && name.ptr[i] != '_' &&
@@ -137,7 +146,8 @@ static bool unit_name_ok(struct sbx_str name) {
 }
 
 static void read_units(struct sbx_arena *arena, const char *source, const struct sbx_value *units,
-                       struct sbx_findings *findings, struct sbx_document *out) {
+                       struct sbx_findings *findings, struct sbx_document *out)
+{
     struct sbx_origin at = {source, units->place};
     if (units->type != SBX_VALUE_TABLE) {
         sbx_findings_add(findings, SBX_F_WRONG_TYPE, &at, "unit", (struct sbx_str){0},
@@ -149,9 +159,9 @@ static void read_units(struct sbx_arena *arena, const char *source, const struct
         const struct sbx_member *member = &units->table.members[i];
         struct sbx_origin unit_at = {source, member->place};
         if (!unit_name_ok(member->key)) {
-            struct sbx_finding *finding = sbx_findings_add(
-                findings, SBX_F_BAD_VALUE, &unit_at, "unit", member->key,
-                "\"%.*s\" is not a unit name", SBX_STR_ARG(member->key));
+            struct sbx_finding *finding =
+                sbx_findings_add(findings, SBX_F_BAD_VALUE, &unit_at, "unit", member->key,
+                                 "\"%.*s\" is not a unit name", SBX_STR_ARG(member->key));
             sbx_finding_hint(findings, finding,
                              "use letters, digits, '-', '_' and '.', at most 64");
             continue;
@@ -182,7 +192,8 @@ static void read_units(struct sbx_arena *arena, const char *source, const struct
 
 static void read_top_key(struct sbx_arena *arena, const char *source,
                          const struct sbx_member *member, struct sbx_findings *findings,
-                         struct sbx_document *out) {
+                         struct sbx_document *out)
+{
     if (sbx_str_is(member->key, "sandbox")) {
         out->has_sandbox = true;
         sbx_manifest_read(arena, source, &member->value, findings, &out->sandbox);
@@ -197,7 +208,8 @@ static void read_top_key(struct sbx_arena *arena, const char *source,
 }
 
 void sbx_document_read(struct sbx_arena *arena, const char *source, const struct sbx_value *root,
-                       struct sbx_findings *findings, struct sbx_document *out) {
+                       struct sbx_findings *findings, struct sbx_document *out)
+{
     *out = (struct sbx_document){0};
     struct sbx_origin at = {.source = source};
     if (root->type != SBX_VALUE_TABLE) {

@@ -31,8 +31,8 @@ static const struct problem_row problem_rows[] = {
 /* The words that stand for a place of caller or machine. */
 struct place_row {
     const char *word;
-    size_t offset;      /* of a struct sbx_path in struct sbx_context */
-    bool for_presets;   /* not offered in manifests */
+    size_t offset;    /* of a struct sbx_path in struct sbx_context */
+    bool for_presets; /* not offered in manifests */
     const char *what;
 };
 #define PLACE(field) offsetof(struct sbx_context, field)
@@ -47,7 +47,8 @@ static const struct place_row place_rows[] = {
 };
 
 static enum sbx_path_problem make_path(struct sbx_arena *arena, enum sbx_path_rules rules,
-                                       struct sbx_str text, bool is_glob, struct sbx_path *out) {
+                                       struct sbx_str text, bool is_glob, struct sbx_path *out)
+{
     return is_glob ? sbx_path_make_glob(arena, rules, text, out)
                    : sbx_path_make(arena, rules, text, out);
 }
@@ -55,7 +56,8 @@ static enum sbx_path_problem make_path(struct sbx_arena *arena, enum sbx_path_ru
 /* macOS spells three directories twice; one spelling makes one rule. Asked of the clean path, without
  * case: "//TMP/x" is the same directory too. */
 static enum sbx_path_problem macos_alias(struct sbx_arena *arena, bool is_glob,
-                                         struct sbx_path *path) {
+                                         struct sbx_path *path)
+{
     static const char *const aliases[] = {"tmp", "var", "etc"};
     struct sbx_str first = sbx_path_component(*path, 0);
     for (size_t i = 0; i < SBX_COUNT(aliases); i++) {
@@ -70,8 +72,8 @@ static enum sbx_path_problem macos_alias(struct sbx_arena *arena, bool is_glob,
 
 /* The one way from a text to a rule's path. */
 static enum sbx_path_problem make_rule_path(struct sbx_arena *arena, enum sbx_path_rules rules,
-                                            struct sbx_str text, bool is_glob,
-                                            struct sbx_path *out) {
+                                            struct sbx_str text, bool is_glob, struct sbx_path *out)
+{
     struct sbx_path path;
     enum sbx_path_problem problem = make_path(arena, rules, text, is_glob, &path);
     if (problem == SBX_PATH_OK && rules == SBX_PATH_MACOS)
@@ -81,7 +83,8 @@ static enum sbx_path_problem make_rule_path(struct sbx_arena *arena, enum sbx_pa
 }
 
 static enum sbx_code path_finding(const struct sbx_text *text, const char *key_path,
-                                  enum sbx_path_problem problem, struct sbx_findings *findings) {
+                                  enum sbx_path_problem problem, struct sbx_findings *findings)
+{
     if (problem == SBX_PATH_NO_MEMORY) {
         findings->out_of_memory = true;
         return SBX_E_NOMEM;
@@ -97,15 +100,17 @@ static enum sbx_code path_finding(const struct sbx_text *text, const char *key_p
 }
 
 static enum sbx_code unknown_place(const struct sbx_text *text, const char *key_path,
-                                   struct sbx_findings *findings) {
-    struct sbx_finding *finding = sbx_findings_add(
-        findings, SBX_F_BAD_VALUE, &text->at, key_path, text->text,
-        "\"%.*s\" starts with a place sbx does not know", SBX_STR_ARG(text->text));
+                                   struct sbx_findings *findings)
+{
+    struct sbx_finding *finding =
+        sbx_findings_add(findings, SBX_F_BAD_VALUE, &text->at, key_path, text->text,
+                         "\"%.*s\" starts with a place sbx does not know", SBX_STR_ARG(text->text));
     sbx_finding_hint(findings, finding, "the places are :root, :cwd, :home, :tmp and :project");
     return SBX_E_INVALID;
 }
 
-static const struct place_row *find_place(struct sbx_str word, bool for_presets) {
+static const struct place_row *find_place(struct sbx_str word, bool for_presets)
+{
     for (size_t i = 0; i < SBX_COUNT(place_rows); i++)
         if (sbx_str_is(word, place_rows[i].word) && (for_presets || !place_rows[i].for_presets))
             return &place_rows[i];
@@ -114,7 +119,8 @@ static const struct place_row *find_place(struct sbx_str word, bool for_presets)
 
 static enum sbx_code expand_root(struct sbx_arena *arena, const struct sbx_context *context,
                                  const struct sbx_text *text, const char *key_path,
-                                 struct sbx_findings *findings, struct sbx_path *out) {
+                                 struct sbx_findings *findings, struct sbx_path *out)
+{
     if (context->platform == SBX_WINDOWS) {
         struct sbx_finding *finding = sbx_findings_add(
             findings, SBX_F_POLICY_UNSUPPORTED, &text->at, key_path, text->text,
@@ -130,7 +136,8 @@ static enum sbx_code expand_root(struct sbx_arena *arena, const struct sbx_conte
 
 /* ":cwd" and "out/x" of ":cwd/out/x"; Windows has two separators. */
 static void split_place(const struct sbx_context *context, struct sbx_str text,
-                        struct sbx_str *word, struct sbx_str *rest) {
+                        struct sbx_str *word, struct sbx_str *rest)
+{
     (void)sbx_str_split(text, '/', word, rest);
     struct sbx_str shorter;
     struct sbx_str ignored;
@@ -140,7 +147,8 @@ static void split_place(const struct sbx_context *context, struct sbx_str text,
 }
 
 static enum sbx_code glob_in_place(const struct sbx_text *text, const char *key_path,
-                                   struct sbx_path base, struct sbx_findings *findings) {
+                                   struct sbx_path base, struct sbx_findings *findings)
+{
     struct sbx_finding *finding = sbx_findings_add(
         findings, SBX_F_BAD_VALUE, &text->at, key_path, text->text,
         "\"%s\" has '*' or '?' in its own name, so no glob can be put below it", base.text);
@@ -151,7 +159,8 @@ static enum sbx_code glob_in_place(const struct sbx_text *text, const char *key_
 static enum sbx_code expand_place(struct sbx_arena *arena, const struct sbx_context *context,
                                   const struct sbx_text *text, const char *key_path,
                                   bool allow_glob, struct sbx_findings *findings,
-                                  struct sbx_path *out) {
+                                  struct sbx_path *out)
+{
     struct sbx_str word;
     struct sbx_str rest;
     split_place(context, text->text, &word, &rest);
@@ -164,10 +173,9 @@ static enum sbx_code expand_place(struct sbx_arena *arena, const struct sbx_cont
     struct sbx_path base = *(const struct sbx_path *)((const char *)context + row->offset);
     if (base.len == 0) {
         if (is_preset) return SBX_E_NOT_FOUND;
-        struct sbx_finding *finding =
-            sbx_findings_add(findings, SBX_F_PATH_MISSING, &text->at, key_path, text->text,
-                             "\"%.*s\" is unknown here: the caller has no %s", SBX_STR_ARG(word),
-                             row->what);
+        struct sbx_finding *finding = sbx_findings_add(
+            findings, SBX_F_PATH_MISSING, &text->at, key_path, text->text,
+            "\"%.*s\" is unknown here: the caller has no %s", SBX_STR_ARG(word), row->what);
         sbx_finding_hint(findings, finding, "write the full path");
         return SBX_E_INVALID;
     }
@@ -185,7 +193,8 @@ static enum sbx_code expand_place(struct sbx_arena *arena, const struct sbx_cont
 
 enum sbx_code sbx_place_expand(struct sbx_arena *arena, const struct sbx_context *context,
                                const struct sbx_text *text, const char *key_path, bool allow_glob,
-                               struct sbx_findings *findings, struct sbx_path *out) {
+                               struct sbx_findings *findings, struct sbx_path *out)
+{
     /* What is printed and joined below is a C string: nothing may hide behind a NUL. */
     if (text->text.len > 0 && memchr(text->text.ptr, 0, text->text.len) != NULL)
         return path_finding(text, key_path, SBX_PATH_HAS_CONTROL, findings);

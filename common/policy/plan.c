@@ -8,15 +8,16 @@
 #include "common/base/banned.h"
 
 enum sbx_backend_id sbx_plan_backend(const struct sbx_selection *selection,
-                                     const struct sbx_policy *policy) {
+                                     const struct sbx_policy *policy)
+{
     if (selection->backend != SBX_BACKEND_FAIL_CLOSED) return selection->backend;
     if (policy->preset->needs_two_keys) return SBX_BACKEND_NONE;
     if (policy->preset->is_external) return SBX_BACKEND_EXTERNAL;
     return sbx_backend_order(policy->context.platform)[0];
 }
 
-static void add_note(struct sbx_arena *arena, struct sbx_plan *plan, const char *text,
-                     bool *failed) {
+static void add_note(struct sbx_arena *arena, struct sbx_plan *plan, const char *text, bool *failed)
+{
     const char **slot = (const char **)sbx_arena_push(arena, &plan->notes, &plan->note_count,
                                                       &plan->note_capacity, sizeof *slot);
     if (slot == NULL || text == NULL)
@@ -25,20 +26,23 @@ static void add_note(struct sbx_arena *arena, struct sbx_plan *plan, const char 
         *slot = text;
 }
 
-static bool has_rule(const struct sbx_policy *policy, enum sbx_rule_kind kind) {
+static bool has_rule(const struct sbx_policy *policy, enum sbx_rule_kind kind)
+{
     for (size_t i = 0; i < policy->rules.count; i++)
         if (policy->rules.items[i].kind == kind) return true;
     return false;
 }
 
-static bool has_glob(const struct sbx_policy *policy) {
+static bool has_glob(const struct sbx_policy *policy)
+{
     for (size_t i = 0; i < policy->rules.count; i++)
         if (policy->rules.items[i].is_glob && policy->rules.items[i].by != SBX_BY_PRESET)
             return true;
     return false;
 }
 
-static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *failed) {
+static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *failed)
+{
     const struct sbx_policy *policy = plan->policy;
     if (policy->context.is_assumed)
         add_note(arena, plan,
@@ -50,7 +54,8 @@ static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *
     if (policy->network == SBX_NET_INHERIT && plan->backend != SBX_BACKEND_NONE)
         add_note(arena, plan,
                  plan->platform == SBX_LINUX
-                     ? "network inherit: loopback services and abstract sockets of the host are reachable"
+                     ? "network inherit: loopback services and abstract sockets of the host are "
+                       "reachable"
                      : "network inherit: loopback services of the host are reachable",
                  failed);
     if (has_glob(policy) && plan->backend != SBX_BACKEND_NONE)
@@ -70,7 +75,8 @@ static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *
 
 /* ---- the digest: compact JSON of everything that decides what the box may do ---- */
 
-static void digest_rules(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void digest_rules(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "rules");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->rules.count; i++) {
@@ -91,7 +97,8 @@ static void digest_rules(struct sbx_jsonw *json, const struct sbx_policy *policy
 }
 
 static void digest_hosts(struct sbx_jsonw *json, const char *key,
-                         const struct sbx_host_pattern *hosts, size_t count) {
+                         const struct sbx_host_pattern *hosts, size_t count)
+{
     sbx_jsonw_key(json, key);
     sbx_jsonw_array(json);
     for (size_t i = 0; i < count; i++) {
@@ -105,7 +112,8 @@ static void digest_hosts(struct sbx_jsonw *json, const char *key,
 }
 
 static void digest_identity(struct sbx_jsonw *json, const char *key, bool is_set,
-                            const struct sbx_identity *identity) {
+                            const struct sbx_identity *identity)
+{
     if (!is_set) return;
     if (identity->is_id)
         sbx_jsonw_pair_u64(json, key, identity->id);
@@ -114,7 +122,8 @@ static void digest_identity(struct sbx_jsonw *json, const char *key, bool is_set
 }
 
 /* Arguments may be any bytes, and JSON would make one text of different ones. */
-static void digest_text(struct sbx_jsonw *json, const char *text) {
+static void digest_text(struct sbx_jsonw *json, const char *text)
+{
     size_t len = strlen(text);
     if (sbx_utf8_valid(text, len, NULL)) {
         sbx_jsonw_text(json, text);
@@ -128,14 +137,16 @@ static void digest_text(struct sbx_jsonw *json, const char *text) {
 }
 
 static void digest_texts(struct sbx_jsonw *json, const char *key, const char *const *texts,
-                         size_t count) {
+                         size_t count)
+{
     sbx_jsonw_key(json, key);
     sbx_jsonw_array(json);
     for (size_t i = 0; i < count; i++) digest_text(json, texts[i]);
     sbx_jsonw_end(json);
 }
 
-static void digest_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
+static void digest_limits(struct sbx_jsonw *json, const struct sbx_plan *plan)
+{
     const struct sbx_limits *limits = &plan->policy->limits;
     sbx_jsonw_pair_u64(json, "timeout_ns", plan->timeout_ns);
     sbx_jsonw_pair_u64(json, "memory", plan->memory_bytes);
@@ -145,7 +156,8 @@ static void digest_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     sbx_jsonw_pair_u64(json, "output", limits->output_bytes);
 }
 
-static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "env");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->env_count; i++) {
@@ -156,7 +168,8 @@ static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy) 
     digest_texts(json, "env_pass", policy->env_pass, policy->env_pass_count);
 }
 
-static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err) {
+static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err)
+{
     const struct sbx_policy *policy = plan->policy;
     AUTO_BUF text;
     sbx_buf_init(&text, 64u << 20);
@@ -189,14 +202,16 @@ static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err) {
 }
 
 /* 30 s, but 60 s on Windows, also without a sandbox. */
-static uint64_t default_timeout_ns(const struct sbx_backend_row *row, enum sbx_platform platform) {
+static uint64_t default_timeout_ns(const struct sbx_backend_row *row, enum sbx_platform platform)
+{
     const struct sbx_backend_row *windows = sbx_backend_row(SBX_BACKEND_APPCONTAINER);
     return !row->is_sandbox && platform == SBX_WINDOWS ? windows->default_timeout_ns
                                                        : row->default_timeout_ns;
 }
 
 /* A job always has a limit: 1 GiB a process and 2 GiB a job when nothing is said. */
-static void set_memory(struct sbx_plan *plan) {
+static void set_memory(struct sbx_plan *plan)
+{
     plan->memory_bytes = plan->policy->limits.memory_bytes;
     if (plan->backend != SBX_BACKEND_APPCONTAINER) return;
     plan->process_memory_bytes = plan->memory_bytes;
@@ -208,8 +223,8 @@ static void set_memory(struct sbx_plan *plan) {
 
 enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                             const struct sbx_facts *facts, enum sbx_backend_id backend,
-                            const char *const *command, struct sbx_plan *out,
-                            struct sbx_err *err) {
+                            const char *const *command, struct sbx_plan *out, struct sbx_err *err)
+{
     const struct sbx_backend_row *row = sbx_backend_row(backend);
     struct sbx_plan plan = {.platform = policy->context.platform,
                             .backend = backend,

@@ -3,14 +3,16 @@
 
 #include "common/base/banned.h"
 
-static void json_origin(struct sbx_jsonw *json, const struct sbx_origin *at) {
+static void json_origin(struct sbx_jsonw *json, const struct sbx_origin *at)
+{
     AUTO_BUF text;
     sbx_buf_init(&text, 8192);
     sbx_origin_print(at, &text);
     sbx_jsonw_pair_text(json, "origin", sbx_buf_text(&text));
 }
 
-static void json_rules(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void json_rules(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "files");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->rules.count; i++) {
@@ -41,7 +43,8 @@ static void json_rules(struct sbx_jsonw *json, const struct sbx_policy *policy) 
 }
 
 static void json_host_list(struct sbx_jsonw *json, const char *key,
-                           const struct sbx_host_pattern *hosts, size_t count) {
+                           const struct sbx_host_pattern *hosts, size_t count)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 4u << 20);
     sbx_jsonw_key(json, key);
@@ -50,7 +53,8 @@ static void json_host_list(struct sbx_jsonw *json, const char *key,
     sbx_jsonw_end(json);
 }
 
-static void json_network(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void json_network(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "network");
     sbx_jsonw_object(json);
     sbx_jsonw_pair_text(json, "kind", sbx_name_text(sbx_net_kind_names, (int)policy->network));
@@ -59,7 +63,8 @@ static void json_network(struct sbx_jsonw *json, const struct sbx_policy *policy
     sbx_jsonw_end(json);
 }
 
-static void json_limit(struct sbx_jsonw *json, const char *key, uint64_t value) {
+static void json_limit(struct sbx_jsonw *json, const char *key, uint64_t value)
+{
     sbx_jsonw_key(json, key);
     if (value == 0)
         sbx_jsonw_null(json);
@@ -67,7 +72,8 @@ static void json_limit(struct sbx_jsonw *json, const char *key, uint64_t value) 
         sbx_jsonw_u64(json, value);
 }
 
-static void json_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
+static void json_limits(struct sbx_jsonw *json, const struct sbx_plan *plan)
+{
     const struct sbx_limits *limits = &plan->policy->limits;
     sbx_jsonw_key(json, "limits");
     sbx_jsonw_object(json);
@@ -81,14 +87,16 @@ static void json_limits(struct sbx_jsonw *json, const struct sbx_plan *plan) {
 }
 
 static void json_texts(struct sbx_jsonw *json, const char *key, const char *const *texts,
-                       size_t count) {
+                       size_t count)
+{
     sbx_jsonw_key(json, key);
     sbx_jsonw_array(json);
     for (size_t i = 0; i < count; i++) sbx_jsonw_text(json, texts[i]);
     sbx_jsonw_end(json);
 }
 
-static void json_env(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void json_env(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "env");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->env_count; i++) sbx_jsonw_text(json, policy->env[i].name);
@@ -97,7 +105,8 @@ static void json_env(struct sbx_jsonw *json, const struct sbx_policy *policy) {
 }
 
 static void json_identity(struct sbx_jsonw *json, const char *key, bool is_set,
-                          const struct sbx_identity *identity) {
+                          const struct sbx_identity *identity)
+{
     sbx_jsonw_key(json, key);
     if (!is_set)
         sbx_jsonw_null(json);
@@ -107,14 +116,16 @@ static void json_identity(struct sbx_jsonw *json, const char *key, bool is_set,
         sbx_jsonw_str(json, identity->name);
 }
 
-static void json_expert(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void json_expert(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     json_identity(json, "user", policy->has_user, &policy->user);
     json_identity(json, "group", policy->has_group, &policy->group);
     sbx_jsonw_pair_text(json, "image", policy->image);
     json_texts(json, "raw_args", policy->raw_args, policy->raw_arg_count);
 }
 
-static void json_tiers(struct sbx_jsonw *json, const struct sbx_plan *plan) {
+static void json_tiers(struct sbx_jsonw *json, const struct sbx_plan *plan)
+{
     sbx_jsonw_key(json, "tiers");
     sbx_jsonw_object(json);
     for (int i = 0; i < SBX_DIM_COUNT; i++) {
@@ -131,7 +142,8 @@ static void json_tiers(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     sbx_jsonw_end(json);
 }
 
-static void json_steps(struct sbx_jsonw *json, const struct sbx_plan *plan) {
+static void json_steps(struct sbx_jsonw *json, const struct sbx_plan *plan)
+{
     sbx_jsonw_key(json, "steps");
     sbx_jsonw_array(json);
     for (size_t i = 0; plan->steps[i].apply != NULL; i++) {
@@ -143,7 +155,8 @@ static void json_steps(struct sbx_jsonw *json, const struct sbx_plan *plan) {
     sbx_jsonw_end(json);
 }
 
-static void json_overrides(struct sbx_jsonw *json, const struct sbx_policy *policy) {
+static void json_overrides(struct sbx_jsonw *json, const struct sbx_policy *policy)
+{
     sbx_jsonw_key(json, "overrides");
     sbx_jsonw_array(json);
     for (size_t i = 0; i < policy->override_count; i++) {
@@ -158,7 +171,8 @@ static void json_overrides(struct sbx_jsonw *json, const struct sbx_policy *poli
     sbx_jsonw_end(json);
 }
 
-void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json) {
+void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json)
+{
     const struct sbx_policy *policy = plan->policy;
     size_t words = 0;
     while (plan->command[words] != NULL) words++;
@@ -171,8 +185,7 @@ void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json) {
     sbx_jsonw_pair_text(json, "cwd", policy->cwd.text);
     json_rules(json, policy);
     json_network(json, policy);
-    sbx_jsonw_pair_text(json, "syscalls",
-                        sbx_name_text(sbx_syscalls_names, (int)policy->syscalls));
+    sbx_jsonw_pair_text(json, "syscalls", sbx_name_text(sbx_syscalls_names, (int)policy->syscalls));
     json_limits(json, plan);
     json_env(json, policy);
     json_expert(json, policy);

@@ -9,7 +9,8 @@
 
 #define LABEL_WIDTH 10
 
-void sbx_origin_print(const struct sbx_origin *at, struct sbx_buf *out) {
+void sbx_origin_print(const struct sbx_origin *at, struct sbx_buf *out)
+{
     if (at->source == NULL) {
         sbx_buf_add_text(out, "sbx");
         return;
@@ -18,22 +19,26 @@ void sbx_origin_print(const struct sbx_origin *at, struct sbx_buf *out) {
     if (at->place.line != 0) sbx_buf_printf(out, ":%" PRIu32, at->place.line);
 }
 
-static void label(struct sbx_buf *out, const char *text) {
+static void label(struct sbx_buf *out, const char *text)
+{
     sbx_buf_printf(out, "%-*s", LABEL_WIDTH, text);
 }
 
 /* Pads what was written since `start` to `width`, at least one space. */
-static void pad_to(struct sbx_buf *out, size_t start, size_t width) {
+static void pad_to(struct sbx_buf *out, size_t start, size_t width)
+{
     size_t used = sbx_utf8_count(out->data + start, out->len - start);
     sbx_buf_add_repeat(out, ' ', used < width ? width - used : 1);
 }
 
-static const char *rule_word(const struct sbx_rule *rule) {
+static const char *rule_word(const struct sbx_rule *rule)
+{
     return rule->kind == SBX_RULE_HOST ? sbx_name_text(sbx_access_names, (int)rule->access)
                                        : sbx_name_text(sbx_rule_kind_names, (int)rule->kind);
 }
 
-static void print_rules(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_rules(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_policy *policy = plan->policy;
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
@@ -49,12 +54,14 @@ static void print_rules(const struct sbx_plan *plan, struct sbx_buf *out) {
     }
     if (policy->rules.count == 0) {
         label(out, "files");
-        sbx_buf_add_text(out, plan->backend == SBX_BACKEND_NONE ? "everything the caller may reach\n"
-                                                                : "nothing\n");
+        sbx_buf_add_text(out, plan->backend == SBX_BACKEND_NONE
+                                  ? "everything the caller may reach\n"
+                                  : "nothing\n");
     }
 }
 
-static void print_protections(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_protections(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_policy *policy = plan->policy;
     for (size_t i = 0; i < policy->protected_root_count; i++) {
         label(out, i == 0 ? "protected" : "");
@@ -83,7 +90,8 @@ static void print_protections(const struct sbx_plan *plan, struct sbx_buf *out) 
 }
 
 static void print_host_list(const char *word, const struct sbx_host_pattern *hosts, size_t count,
-                            struct sbx_buf *out) {
+                            struct sbx_buf *out)
+{
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 4u << 20);
     for (size_t i = 0; i < count; i++) {
@@ -92,7 +100,8 @@ static void print_host_list(const char *word, const struct sbx_host_pattern *hos
     }
 }
 
-static void print_network(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_network(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_policy *policy = plan->policy;
     label(out, "network");
     sbx_buf_add_text(out, sbx_name_text(sbx_net_kind_names, (int)policy->network));
@@ -104,7 +113,8 @@ static void print_network(const struct sbx_plan *plan, struct sbx_buf *out) {
     sbx_buf_add_char(out, '\n');
 }
 
-static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_limits *limits = &plan->policy->limits;
     label(out, "limits");
     sbx_buf_add_text(out, "time ");
@@ -129,7 +139,8 @@ static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out) {
 }
 
 static void print_identity(const char *name, const struct sbx_identity *identity,
-                           struct sbx_buf *out) {
+                           struct sbx_buf *out)
+{
     label(out, name);
     if (identity->is_id)
         sbx_buf_printf(out, "%" PRIu32, identity->id);
@@ -138,7 +149,8 @@ static void print_identity(const char *name, const struct sbx_identity *identity
     sbx_buf_add_char(out, '\n');
 }
 
-static void print_expert(const struct sbx_policy *policy, struct sbx_buf *out) {
+static void print_expert(const struct sbx_policy *policy, struct sbx_buf *out)
+{
     if (policy->has_user) print_identity("user", &policy->user, out);
     if (policy->has_group) print_identity("group", &policy->group, out);
     if (policy->image != NULL) {
@@ -153,7 +165,8 @@ static void print_expert(const struct sbx_policy *policy, struct sbx_buf *out) {
     }
 }
 
-static void print_env(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_env(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_policy *policy = plan->policy;
     label(out, "env");
     for (size_t i = 0; i < policy->env_count; i++) {
@@ -169,7 +182,8 @@ static void print_env(const struct sbx_plan *plan, struct sbx_buf *out) {
                               : "(host environment dropped)\n");
 }
 
-static void print_tiers(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_tiers(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     for (int i = 0; i < SBX_DIM_COUNT; i++) {
         const struct sbx_tier_entry *entry = &plan->tiers[i];
         label(out, i == 0 ? "held" : "");
@@ -183,7 +197,8 @@ static void print_tiers(const struct sbx_plan *plan, struct sbx_buf *out) {
     }
 }
 
-static void print_lists(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_lists(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     for (size_t i = 0; i < plan->layer_count; i++) {
         label(out, i == 0 ? "layers" : "");
         sbx_buf_printf(out, "%s\n", plan->layers[i]);
@@ -191,12 +206,14 @@ static void print_lists(const struct sbx_plan *plan, struct sbx_buf *out) {
     for (size_t i = 0; plan->steps[i].apply != NULL; i++) {
         label(out, i == 0 ? "steps" : "");
         sbx_buf_printf(out, "%zu. %s", i + 1, plan->steps[i].apply);
-        if (plan->steps[i].revert != NULL) sbx_buf_printf(out, " / undo: %s", plan->steps[i].revert);
+        if (plan->steps[i].revert != NULL)
+            sbx_buf_printf(out, " / undo: %s", plan->steps[i].revert);
         sbx_buf_add_char(out, '\n');
     }
 }
 
-static void print_overrides(const struct sbx_plan *plan, struct sbx_buf *out) {
+static void print_overrides(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     for (size_t i = 0; i < plan->policy->override_count; i++) {
         const struct sbx_override *row = &plan->policy->overrides[i];
         label(out, i == 0 ? "overrides" : "");
@@ -206,7 +223,8 @@ static void print_overrides(const struct sbx_plan *plan, struct sbx_buf *out) {
     }
 }
 
-void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out) {
+void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out)
+{
     const struct sbx_policy *policy = plan->policy;
     label(out, "preset");
     if (policy->preset->preset == SBX_PRESET_DECLARED) {

@@ -38,18 +38,15 @@ const struct sbx_name sbx_syscalls_names[] = {
 const struct sbx_name sbx_git_mode_names[] = {
     {SBX_GIT_READ_ONLY, "read-only"}, {SBX_GIT_COMMIT, "commit"}, {0, NULL}};
 
-const struct sbx_name sbx_backend_names[] = {{SBX_BACKEND_NATIVE, "native"},
-                                             {SBX_BACKEND_BWRAP, "bwrap"},
-                                             {SBX_BACKEND_LANDLOCK, "landlock"},
-                                             {SBX_BACKEND_APPCONTAINER, "appcontainer"},
-                                             {SBX_BACKEND_SEATBELT, "seatbelt"},
-                                             {SBX_BACKEND_DOCKER, "docker"},
-                                             {SBX_BACKEND_EXTERNAL, "external"},
-                                             {SBX_BACKEND_NONE, "none"},
-                                             {SBX_BACKEND_FAIL_CLOSED, "fail-closed"},
-                                             {0, NULL}};
+const struct sbx_name sbx_backend_names[] = {
+    {SBX_BACKEND_NATIVE, "native"},           {SBX_BACKEND_BWRAP, "bwrap"},
+    {SBX_BACKEND_LANDLOCK, "landlock"},       {SBX_BACKEND_APPCONTAINER, "appcontainer"},
+    {SBX_BACKEND_SEATBELT, "seatbelt"},       {SBX_BACKEND_DOCKER, "docker"},
+    {SBX_BACKEND_EXTERNAL, "external"},       {SBX_BACKEND_NONE, "none"},
+    {SBX_BACKEND_FAIL_CLOSED, "fail-closed"}, {0, NULL}};
 
-enum sbx_path_rules sbx_platform_path_rules(enum sbx_platform platform) {
+enum sbx_path_rules sbx_platform_path_rules(enum sbx_platform platform)
+{
     static const enum sbx_path_rules rules[SBX_PLATFORM_COUNT] = {
         [SBX_LINUX] = SBX_PATH_POSIX,
         [SBX_MACOS] = SBX_PATH_MACOS,

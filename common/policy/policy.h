@@ -30,7 +30,8 @@ struct sbx_rule {
     struct sbx_origin at;
     const char *key_path; /* "fs_write_allow[1]" */
     size_t order;         /* in which it was said: of equal rules the first counts */
-    size_t above;         /* in normal form: 1 + index of the nearest literal that contains it, 0 without one */
+    size_t
+        above; /* in normal form: 1 + index of the nearest literal that contains it, 0 without one */
 };
 
 struct sbx_rules {
@@ -39,9 +40,9 @@ struct sbx_rules {
 };
 
 struct sbx_limits {
-    uint64_t timeout_ns;   /* 0: the backend's default, */
+    uint64_t timeout_ns;     /* 0: the backend's default, */
     uint64_t timeout_max_ns; /* but at most this, the administrator's; 0: no bound */
-    uint64_t memory_bytes; /* 0: none; likewise below */
+    uint64_t memory_bytes;   /* 0: none; likewise below */
     uint64_t cpu_secs;
     uint64_t processes;
     uint64_t output_bytes;
@@ -64,12 +65,14 @@ struct sbx_policy {
     const struct sbx_preset_row *preset;
     struct sbx_origin preset_at;
 
-    struct sbx_rules rules; /* literals from the least to the most specific, then globs; no rule that
+    struct sbx_rules
+        rules; /* literals from the least to the most specific, then globs; no rule that
                                says only what a broader one says already. A glob never opens what a rule
                                of SBX_BY_ADMINISTRATOR closes, however deep it matches. */
     struct sbx_path *protected_roots; /* every writable host path */
     size_t protected_root_count;
-    struct sbx_protect_row *protect; /* patterns below each of them, sorted. One of several names may start
+    struct sbx_protect_row
+        *protect; /* patterns below each of them, sorted. One of several names may start
                                         above: "/r/.git" writable keeps "/r/.git/hooks" locked */
     size_t protect_count;
     enum sbx_git_mode git;
@@ -107,7 +110,7 @@ void sbx_policy_resolve(struct sbx_arena *arena, const struct sbx_manifest *mani
 /* What decides about a path. */
 struct sbx_decision {
     enum sbx_access access;
-    const struct sbx_rule *rule; /* NULL: nothing covers it, or a protection does */
+    const struct sbx_rule *rule;              /* NULL: nothing covers it, or a protection does */
     const struct sbx_protect_row *protection; /* set when it made the path read-only */
     struct sbx_path protected_root;
     bool maybe_writable; /* a file_only protection: a directory there would be writable */

@@ -6,12 +6,13 @@
 #define L (1u << SBX_LINUX)
 #define M (1u << SBX_MACOS)
 #define X (1u << SBX_WINDOWS)
-#define END {0, NULL, SBX_ACCESS_NONE, SBX_RULE_HOST, false}
+#define END                                                                                        \
+    {                                                                                              \
+        0, NULL, SBX_ACCESS_NONE, SBX_RULE_HOST, false                                             \
+    }
 
-const struct sbx_name sbx_rule_kind_names[] = {{SBX_RULE_HOST, "host"},
-                                               {SBX_RULE_TMPFS, "tmpfs"},
-                                               {SBX_RULE_SOCKET, "socket"},
-                                               {0, NULL}};
+const struct sbx_name sbx_rule_kind_names[] = {
+    {SBX_RULE_HOST, "host"}, {SBX_RULE_TMPFS, "tmpfs"}, {SBX_RULE_SOCKET, "socket"}, {0, NULL}};
 
 /* What programs need to start at all. */
 static const struct sbx_preset_rule system_read[] = {
@@ -78,11 +79,10 @@ static const struct sbx_preset_rule desktop_sockets[] = {
 static const struct sbx_preset_rule *const no_rules[] = {NULL};
 static const struct sbx_preset_rule *const strict_rules[] = {system_read, system_secrets,
                                                              private_tmp, NULL};
-static const struct sbx_preset_rule *const desktop_rules[] = {
-    system_read, system_secrets, private_tmp, desktop_sockets, NULL};
-static const struct sbx_preset_rule *const read_only_rules[] = {disk_read, system_secrets,
-                                                                private_tmp, windows_cwd_read,
-                                                                NULL};
+static const struct sbx_preset_rule *const desktop_rules[] = {system_read, system_secrets,
+                                                              private_tmp, desktop_sockets, NULL};
+static const struct sbx_preset_rule *const read_only_rules[] = {
+    disk_read, system_secrets, private_tmp, windows_cwd_read, NULL};
 static const struct sbx_preset_rule *const workspace_rules[] = {disk_read, system_secrets,
                                                                 private_tmp, cwd_write, NULL};
 
@@ -130,18 +130,20 @@ const struct sbx_preset_row sbx_preset_rows[SBX_PRESET_COUNT] = {
     [SBX_PRESET_DECLARED] = {SBX_PRESET_DECLARED, "declared", "manifest",
                              "system directories read-only, private /tmp, and exactly what the "
                              "manifest declares",
-                             false, false, strict_rules, SBX_NET_INHERIT, SBX_SYSCALLS_INHERIT, 0, 64,
-                             no_names},
+                             false, false, strict_rules, SBX_NET_INHERIT, SBX_SYSCALLS_INHERIT, 0,
+                             64, no_names},
 };
 
-const struct sbx_preset_row *sbx_preset_of(const struct sbx_manifest *manifest) {
+const struct sbx_preset_row *sbx_preset_of(const struct sbx_manifest *manifest)
+{
     int preset = SBX_PRESET_DECLARED;
     if (sbx_manifest_has(manifest, SBX_KEY_PROFILE)) preset = manifest->profile;
     if (sbx_manifest_has(manifest, SBX_KEY_MODE)) preset = manifest->mode;
     return &sbx_preset_rows[preset];
 }
 
-const char *sbx_preset_source(enum sbx_preset preset) {
+const char *sbx_preset_source(enum sbx_preset preset)
+{
     static const char *const sources[SBX_PRESET_COUNT] = {
         [SBX_PROFILE_NONE] = "profile none",
         [SBX_PROFILE_STRICT] = "profile strict",

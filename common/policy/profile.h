@@ -23,16 +23,16 @@ struct sbx_preset_rule {
 
 struct sbx_preset_row {
     enum sbx_preset preset;
-    const char *name;   /* "strict", "workspace-write" */
-    const char *word;   /* "profile" or "mode" */
-    const char *help;   /* one sentence */
+    const char *name; /* "strict", "workspace-write" */
+    const char *word; /* "profile" or "mode" */
+    const char *help; /* one sentence */
     bool needs_two_keys;
     bool is_external;
     const struct sbx_preset_rule *const *rules; /* groups of rules, each ends with path NULL */
     enum sbx_net_kind network;
     enum sbx_syscalls syscalls;
-    uint64_t processes; /* 0: none */
-    uint64_t windows_processes; /* Windows always has a limit */
+    uint64_t processes;          /* 0: none */
+    uint64_t windows_processes;  /* Windows always has a limit */
     const char *const *env_pass; /* ends with NULL */
 };
 

@@ -14,14 +14,9 @@ struct unit {
     uint64_t factor;
 };
 
-static const struct unit time_units[] = {{"ns", 1},
-                                         {"us", 1000},
-                                         {"ms", 1000000u},
-                                         {"s", 1000000000u},
-                                         {"m", 60000000000u},
-                                         {"h", 3600000000000u},
-                                         {"d", 86400000000000u},
-                                         {NULL, 0}};
+static const struct unit time_units[] = {
+    {"ns", 1},           {"us", 1000},          {"ms", 1000000u},       {"s", 1000000000u},
+    {"m", 60000000000u}, {"h", 3600000000000u}, {"d", 86400000000000u}, {NULL, 0}};
 
 static const struct unit size_units[] = {{"B", 1},
                                          {"K", 1024},
@@ -39,7 +34,8 @@ static const struct unit size_units[] = {{"B", 1},
                                          {NULL, 0}};
 
 /* Sizes are written in any case ("256m", "1gb"); of times, M might be taken for months. */
-static const struct unit *find_unit(const struct unit *units, struct sbx_str text, bool any_case) {
+static const struct unit *find_unit(const struct unit *units, struct sbx_str text, bool any_case)
+{
     for (size_t i = 0; units[i].text != NULL; i++)
         if (any_case ? sbx_str_is_nocase(text, units[i].text) : sbx_str_is(text, units[i].text))
             return &units[i];
@@ -47,7 +43,8 @@ static const struct unit *find_unit(const struct unit *units, struct sbx_str tex
 }
 
 /* Digits, then letters; both parts are cut off *rest. */
-static bool take_part(struct sbx_str *rest, uint64_t *number, struct sbx_str *unit) {
+static bool take_part(struct sbx_str *rest, uint64_t *number, struct sbx_str *unit)
+{
     size_t digits = 0;
     while (digits < rest->len && sbx_is_digit(rest->ptr[digits])) digits++;
     if (!sbx_str_to_u64((struct sbx_str){rest->ptr, digits}, number)) return false;
@@ -58,7 +55,8 @@ static bool take_part(struct sbx_str *rest, uint64_t *number, struct sbx_str *un
     return true;
 }
 
-bool sbx_duration_parse(struct sbx_str text, uint64_t *out_ns) {
+bool sbx_duration_parse(struct sbx_str text, uint64_t *out_ns)
+{
     uint64_t total = 0;
     uint64_t last_factor = UINT64_MAX;
     if (text.len == 0) return false;
@@ -80,7 +78,8 @@ bool sbx_duration_parse(struct sbx_str text, uint64_t *out_ns) {
     return true;
 }
 
-bool sbx_bytes_parse(struct sbx_str text, uint64_t *out) {
+bool sbx_bytes_parse(struct sbx_str text, uint64_t *out)
+{
     uint64_t number;
     struct sbx_str name;
     if (!take_part(&text, &number, &name) || text.len > 0) return false;
@@ -90,7 +89,8 @@ bool sbx_bytes_parse(struct sbx_str text, uint64_t *out) {
     return true;
 }
 
-void sbx_duration_print(uint64_t ns, struct sbx_buf *out) {
+void sbx_duration_print(uint64_t ns, struct sbx_buf *out)
+{
     static const struct unit shown[] = {
         {"h", 3600000000000u}, {"m", 60000000000u}, {"s", 1000000000u}, {"ms", 1000000u}};
     for (size_t i = 0; i < SBX_COUNT(shown); i++) {
@@ -102,12 +102,10 @@ void sbx_duration_print(uint64_t ns, struct sbx_buf *out) {
     sbx_buf_printf(out, "%" PRIu64 "ns", ns);
 }
 
-void sbx_bytes_print(uint64_t bytes, struct sbx_buf *out) {
-    static const struct unit shown[] = {{"TiB", TIB},
-                                        {"GiB", GIB},
-                                        {"MiB", MIB},
-                                        {"KiB", 1024},
-                                        {"B", 1}};
+void sbx_bytes_print(uint64_t bytes, struct sbx_buf *out)
+{
+    static const struct unit shown[] = {
+        {"TiB", TIB}, {"GiB", GIB}, {"MiB", MIB}, {"KiB", 1024}, {"B", 1}};
     for (size_t i = 0; i < SBX_COUNT(shown); i++) {
         if (bytes % shown[i].factor == 0 && bytes >= shown[i].factor) {
             sbx_buf_printf(out, "%" PRIu64 "%s", bytes / shown[i].factor, shown[i].text);

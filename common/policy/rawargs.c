@@ -20,14 +20,10 @@ struct raw_row {
     bool is_modifier; /* acts on the option after it, which may not be one of sbx */
 };
 static const struct raw_row allowed[] = {
-    {"--hostname", {RAW_TEXT}, false},
-    {"--dir", {RAW_PLACE}, false},
-    {"--perms", {RAW_NUMBER}, true},
-    {"--size", {RAW_NUMBER}, true},
-    {"--tmpfs", {RAW_PLACE}, false},
-    {"--symlink", {RAW_TEXT, RAW_PLACE}, false},
-    {"--mqueue", {RAW_PLACE}, false},
-    {"--as-pid-1", {RAW_NOTHING}, false},
+    {"--hostname", {RAW_TEXT}, false}, {"--dir", {RAW_PLACE}, false},
+    {"--perms", {RAW_NUMBER}, true},   {"--size", {RAW_NUMBER}, true},
+    {"--tmpfs", {RAW_PLACE}, false},   {"--symlink", {RAW_TEXT, RAW_PLACE}, false},
+    {"--mqueue", {RAW_PLACE}, false},  {"--as-pid-1", {RAW_NOTHING}, false},
 };
 
 /* Known ways round, each with its reason; everything else that is not allowed gets a plain one. */
@@ -75,13 +71,15 @@ static const struct unsafe_row unsafe[] = {
     {"--chmod", "it changes modes of granted files"},
 };
 
-static const struct raw_row *find_allowed(struct sbx_str option) {
+static const struct raw_row *find_allowed(struct sbx_str option)
+{
     for (size_t i = 0; i < SBX_COUNT(allowed); i++)
         if (sbx_str_is(option, allowed[i].option)) return &allowed[i];
     return NULL;
 }
 
-static const char *reason_against(struct sbx_str option) {
+static const char *reason_against(struct sbx_str option)
+{
     for (size_t i = 0; i < SBX_COUNT(unsafe); i++)
         if (sbx_str_starts(option, unsafe[i].prefix)) return unsafe[i].reason;
     if (!sbx_str_starts(option, "-")) return "it would become the command";
@@ -91,7 +89,8 @@ static const char *reason_against(struct sbx_str option) {
 /* bwrap makes these with the caller's rights and before the box is closed: inside a writable directory of the
  * host they would be made on the host, protected or not. So only where the box has nothing of the host. */
 static const char *against_place(struct sbx_arena *arena, const struct sbx_policy *policy,
-                                 struct sbx_str value) {
+                                 struct sbx_str value)
+{
     static const char *const kept[] = {"/proc", "/dev", "/sys"};
     struct sbx_path path;
     if (sbx_path_make(arena, SBX_PATH_POSIX, value, &path) != SBX_PATH_OK)
@@ -109,13 +108,14 @@ static const char *against_place(struct sbx_arena *arena, const struct sbx_polic
         if (sbx_path_contains(path, reached)) return "it would cover a rule of this manifest";
     }
     struct sbx_decision decision = sbx_policy_decide(arena, policy, path);
-    bool is_free = decision.rule == NULL ? decision.protection == NULL
-                                         : decision.rule->kind == SBX_RULE_TMPFS;
+    bool is_free =
+        decision.rule == NULL ? decision.protection == NULL : decision.rule->kind == SBX_RULE_TMPFS;
     return is_free ? NULL : "files of the host are there; use filesystem and tmpfs";
 }
 
 static const char *against_value(struct sbx_arena *arena, const struct sbx_policy *policy,
-                                 enum raw_value kind, struct sbx_str value) {
+                                 enum raw_value kind, struct sbx_str value)
+{
     if (value.len == 0 || memchr(value.ptr, 0, value.len) != NULL)
         return "its value is empty or has a NUL";
     if (kind == RAW_PLACE) return against_place(arena, policy, value);
@@ -125,7 +125,8 @@ static const char *against_value(struct sbx_arena *arena, const struct sbx_polic
 }
 
 static void refuse(struct sbx_findings *findings, const struct sbx_text *argument, size_t index,
-                   const char *reason) {
+                   const char *reason)
+{
     AUTO_BUF key;
     sbx_buf_init(&key, 64);
     sbx_buf_printf(&key, "raw_args[%zu]", index);
@@ -136,15 +137,16 @@ static void refuse(struct sbx_findings *findings, const struct sbx_text *argumen
 }
 
 /* A modifier acts on what makes a file, after further modifiers. */
-static bool is_modified(const struct sbx_texts *list, size_t index) {
+static bool is_modified(const struct sbx_texts *list, size_t index)
+{
     const struct raw_row *row = index < list->count ? find_allowed(list->items[index].text) : NULL;
     return row != NULL && (row->is_modifier || row->values[0] == RAW_PLACE);
 }
 
 /* One option with its values; how many arguments it took. */
 static size_t check_option(struct sbx_arena *arena, const struct sbx_policy *policy,
-                           const struct sbx_texts *list, size_t at,
-                           struct sbx_findings *findings) {
+                           const struct sbx_texts *list, size_t at, struct sbx_findings *findings)
+{
     const struct raw_row *row = find_allowed(list->items[at].text);
     size_t taken = 1;
     if (row == NULL) {
@@ -157,8 +159,7 @@ static size_t check_option(struct sbx_arena *arena, const struct sbx_policy *pol
             refuse(findings, &list->items[at], at, "its value is missing");
             return taken;
         }
-        const char *reason =
-            against_value(arena, policy, row->values[v], list->items[index].text);
+        const char *reason = against_value(arena, policy, row->values[v], list->items[index].text);
         if (reason != NULL) refuse(findings, &list->items[index], index, reason);
         taken++;
     }
@@ -169,13 +170,14 @@ static size_t check_option(struct sbx_arena *arena, const struct sbx_policy *pol
 
 void sbx_rawargs_check(struct sbx_arena *arena, const struct sbx_manifest *manifest,
                        const struct sbx_ceiling *ceiling, const struct sbx_policy *policy,
-                       struct sbx_findings *findings) {
+                       struct sbx_findings *findings)
+{
     const struct sbx_texts *list = &manifest->raw_args;
     if (list->count == 0) return;
     if (!ceiling->allow_raw_bwrap) {
-        struct sbx_finding *finding = sbx_findings_add(
-            findings, SBX_F_RAW_ARGS_GATE_OFF, &list->items[0].at, "raw_args", (struct sbx_str){0},
-            "raw_args is off on this machine");
+        struct sbx_finding *finding =
+            sbx_findings_add(findings, SBX_F_RAW_ARGS_GATE_OFF, &list->items[0].at, "raw_args",
+                             (struct sbx_str){0}, "raw_args is off on this machine");
         sbx_finding_hint(findings, finding,
                          "the administrator can set allow_raw_bwrap = true in policy.toml");
     }

@@ -16,21 +16,23 @@ struct resolve {
     struct sbx_policy *policy;
 };
 
-static bool has(const struct resolve *r, enum sbx_key key) {
+static bool has(const struct resolve *r, enum sbx_key key)
+{
     return sbx_manifest_has(r->manifest, key);
 }
 
 /* ---- keys of other platforms ---- */
 
-static void check_platform(const struct resolve *r) {
+static void check_platform(const struct resolve *r)
+{
     enum sbx_platform platform = r->policy->context.platform;
     for (size_t i = 0; i < SBX_KEY_COUNT; i++) {
         const struct sbx_key_row *row = &sbx_key_rows[i];
         if (!has(r, row->key) || (row->platforms & (1u << platform))) continue;
-        struct sbx_finding *finding = sbx_findings_add(
-            r->findings, SBX_F_PLATFORM_UNSUPPORTED, &r->manifest->at[row->key], row->name,
-            (struct sbx_str){0}, "\"%s\" does not exist on %s", row->name,
-            sbx_name_text(sbx_platform_names, (int)platform));
+        struct sbx_finding *finding =
+            sbx_findings_add(r->findings, SBX_F_PLATFORM_UNSUPPORTED, &r->manifest->at[row->key],
+                             row->name, (struct sbx_str){0}, "\"%s\" does not exist on %s",
+                             row->name, sbx_name_text(sbx_platform_names, (int)platform));
         sbx_finding_hint(r->findings, finding, "remove it from the manifest for this platform");
     }
 }
@@ -38,12 +40,13 @@ static void check_platform(const struct resolve *r) {
 /* ---- overrides of the preset ---- */
 
 static void note_override(const struct resolve *r, enum sbx_key key, const char *from,
-                          const char *to) {
+                          const char *to)
+{
     if (sbx_text_eq(from, to)) return;
     struct sbx_policy *policy = r->policy;
-    struct sbx_override *slot = (struct sbx_override *)sbx_arena_push(
-        r->arena, &policy->overrides, &policy->override_count, &policy->override_capacity,
-        sizeof *slot);
+    struct sbx_override *slot =
+        (struct sbx_override *)sbx_arena_push(r->arena, &policy->overrides, &policy->override_count,
+                                              &policy->override_capacity, sizeof *slot);
     if (slot == NULL) {
         r->findings->out_of_memory = true;
         return;
@@ -54,7 +57,8 @@ static void note_override(const struct resolve *r, enum sbx_key key, const char 
 /* ---- network ---- */
 
 static void host_finding(const struct resolve *r, const struct sbx_text *text, const char *key_path,
-                         enum sbx_host_problem problem, const char *why) {
+                         enum sbx_host_problem problem, const char *why)
+{
     if (problem == SBX_HOST_NO_MEMORY) {
         r->findings->out_of_memory = true;
         return;
@@ -71,16 +75,17 @@ static void host_finding(const struct resolve *r, const struct sbx_text *text, c
     if (remedy != NULL) sbx_finding_hint(r->findings, finding, "%s", remedy + 2);
 }
 
-static int compare_hosts(const void *a, const void *b) {
-    return sbx_host_compare((const struct sbx_host_pattern *)a,
-                            (const struct sbx_host_pattern *)b);
+static int compare_hosts(const void *a, const void *b)
+{
+    return sbx_host_compare((const struct sbx_host_pattern *)a, (const struct sbx_host_pattern *)b);
 }
 
 typedef enum sbx_host_problem host_reader(struct sbx_arena *, struct sbx_str,
                                           struct sbx_host_pattern *, const char **);
 
 static void resolve_hosts(const struct resolve *r, const struct sbx_texts *list, const char *name,
-                          host_reader *read, struct sbx_host_pattern **out, size_t *count) {
+                          host_reader *read, struct sbx_host_pattern **out, size_t *count)
+{
     struct sbx_host_pattern *hosts = SBX_NEW_ARRAY(r->arena, struct sbx_host_pattern, list->count);
     if (hosts == NULL) {
         r->findings->out_of_memory = true;
@@ -104,7 +109,8 @@ static void resolve_hosts(const struct resolve *r, const struct sbx_texts *list,
     *count = kept;
 }
 
-static void resolve_network(const struct resolve *r) {
+static void resolve_network(const struct resolve *r)
+{
     struct sbx_policy *policy = r->policy;
     policy->network = policy->preset->network;
     if (has(r, SBX_KEY_NETWORK)) {
@@ -138,13 +144,16 @@ struct limit_row {
     void (*print)(uint64_t, struct sbx_buf *);
 };
 
-static void print_number(uint64_t number, struct sbx_buf *out) {
+static void print_number(uint64_t number, struct sbx_buf *out)
+{
     sbx_buf_printf(out, "%" PRIu64, number);
 }
 
 #define LIMIT(key, field, limit, print)                                                            \
-    {key, offsetof(struct sbx_manifest, field), offsetof(struct sbx_limits, limit),                \
-     offsetof(struct sbx_ceiling, max_##limit), print}
+    {                                                                                              \
+        key, offsetof(struct sbx_manifest, field), offsetof(struct sbx_limits, limit),             \
+            offsetof(struct sbx_ceiling, max_##limit), print                                       \
+    }
 static const struct limit_row limit_rows[] = {
     LIMIT(SBX_KEY_TIMEOUT, timeout_ns, timeout_ns, sbx_duration_print),
     LIMIT(SBX_KEY_MAX_MEMORY_BYTES, max_memory_bytes, memory_bytes, sbx_bytes_print),
@@ -153,15 +162,18 @@ static const struct limit_row limit_rows[] = {
     LIMIT(SBX_KEY_MAX_OUTPUT_BYTES, max_output_bytes, output_bytes, sbx_bytes_print),
 };
 
-static uint64_t *number_at(void *base, size_t offset) {
+static uint64_t *number_at(void *base, size_t offset)
+{
     return (uint64_t *)((char *)base + offset);
 }
 
-static uint64_t number_of(const void *base, size_t offset) {
+static uint64_t number_of(const void *base, size_t offset)
+{
     return *(const uint64_t *)((const char *)base + offset);
 }
 
-static void apply_limit(const struct resolve *r, const struct limit_row *row) {
+static void apply_limit(const struct resolve *r, const struct limit_row *row)
+{
     uint64_t *limit = number_at(&r->policy->limits, row->policy);
     uint64_t ceiling = number_of(r->ceiling, row->ceiling);
     if (has(r, row->key)) *limit = number_of(r->manifest, row->manifest);
@@ -186,7 +198,8 @@ static void apply_limit(const struct resolve *r, const struct limit_row *row) {
     sbx_finding_hint(r->findings, finding, "write at most %s", sbx_buf_text(&text));
 }
 
-static void resolve_limits(const struct resolve *r) {
+static void resolve_limits(const struct resolve *r)
+{
     struct sbx_policy *policy = r->policy;
     policy->limits.processes = policy->context.platform == SBX_WINDOWS
                                    ? policy->preset->windows_processes
@@ -204,23 +217,30 @@ static void resolve_limits(const struct resolve *r) {
 
 /* ---- environment ---- */
 
-static bool same_name(const struct resolve *r, const char *a, struct sbx_str b) {
+static bool same_name(const struct resolve *r, const char *a, struct sbx_str b)
+{
     return r->policy->context.platform == SBX_WINDOWS ? sbx_str_is_nocase(b, a) : sbx_str_is(b, a);
 }
 
 /* Variables that make a loader, shell or interpreter run other code; in the box only, but people who
  * copy them from the host's environment rarely mean it. */
-static bool is_loader_variable(const struct resolve *r, struct sbx_str name) {
-    static const char *const exact[] = {
-        "BASH_ENV", "ENV", "NODE_OPTIONS", "PYTHONSTARTUP", "PYTHONPATH", "PERL5OPT", "PERL5LIB",
-        "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "GIT_SSH_COMMAND",
-        "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "COR_PROFILER", "DOTNET_STARTUP_HOOKS"};
+static bool is_loader_variable(const struct resolve *r, struct sbx_str name)
+{
+    static const char *const exact[] = {"BASH_ENV",          "ENV",
+                                        "NODE_OPTIONS",      "PYTHONSTARTUP",
+                                        "PYTHONPATH",        "PERL5OPT",
+                                        "PERL5LIB",          "RUBYOPT",
+                                        "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
+                                        "JDK_JAVA_OPTIONS",  "GIT_SSH_COMMAND",
+                                        "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND",
+                                        "COR_PROFILER",      "DOTNET_STARTUP_HOOKS"};
     for (size_t i = 0; i < SBX_COUNT(exact); i++)
         if (same_name(r, exact[i], name)) return true;
     return sbx_str_starts(name, "LD_") || sbx_str_starts(name, "DYLD_");
 }
 
-static bool env_name_ok(struct sbx_str name) {
+static bool env_name_ok(struct sbx_str name)
+{
     if (name.len == 0) return false;
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
@@ -230,7 +250,8 @@ static bool env_name_ok(struct sbx_str name) {
 }
 
 static bool check_env_name(const struct resolve *r, const struct sbx_text *name,
-                           const char *key_path) {
+                           const char *key_path)
+{
     if (!env_name_ok(name->text)) {
         struct sbx_finding *finding =
             sbx_findings_add(r->findings, SBX_F_ENV_NAME_INVALID, &name->at, key_path, name->text,
@@ -246,25 +267,29 @@ static bool check_env_name(const struct resolve *r, const struct sbx_text *name,
     return true;
 }
 
-static bool in_env(const struct resolve *r, struct sbx_str name) {
+static bool in_env(const struct resolve *r, struct sbx_str name)
+{
     for (size_t i = 0; i < r->policy->env_count; i++)
         if (same_name(r, r->policy->env[i].name, name)) return true;
     return false;
 }
 
-static bool in_env_pass(const struct resolve *r, struct sbx_str name) {
+static bool in_env_pass(const struct resolve *r, struct sbx_str name)
+{
     for (size_t i = 0; i < r->policy->env_pass_count; i++)
         if (same_name(r, r->policy->env_pass[i], name)) return true;
     return false;
 }
 
 static void env_duplicate(const struct resolve *r, const struct sbx_text *name,
-                          const char *key_path) {
+                          const char *key_path)
+{
     sbx_findings_add(r->findings, SBX_F_ENV_DUPLICATE, &name->at, key_path, name->text,
                      "\"%.*s\" is listed twice", SBX_STR_ARG(name->text));
 }
 
-static void resolve_env_pairs(const struct resolve *r) {
+static void resolve_env_pairs(const struct resolve *r)
+{
     const struct sbx_env_pairs *list = &r->manifest->env;
     struct sbx_policy *policy = r->policy;
     policy->env = SBX_NEW_ARRAY(r->arena, struct sbx_pair, list->count);
@@ -291,7 +316,8 @@ static void resolve_env_pairs(const struct resolve *r) {
     }
 }
 
-static void resolve_env_pass(const struct resolve *r) {
+static void resolve_env_pass(const struct resolve *r)
+{
     const struct sbx_texts *list = &r->manifest->env_pass;
     struct sbx_policy *policy = r->policy;
     size_t preset_count = 0;
@@ -315,15 +341,18 @@ static void resolve_env_pass(const struct resolve *r) {
     }
 }
 
-static int compare_pairs(const void *a, const void *b) {
+static int compare_pairs(const void *a, const void *b)
+{
     return strcmp(((const struct sbx_pair *)a)->name, ((const struct sbx_pair *)b)->name);
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_names(const void *a, const void *b)
+{
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void resolve_env(const struct resolve *r) {
+static void resolve_env(const struct resolve *r)
+{
     resolve_env_pairs(r);
     resolve_env_pass(r);
     struct sbx_policy *policy = r->policy;
@@ -336,7 +365,8 @@ static void resolve_env(const struct resolve *r) {
 /* ---- the rest ---- */
 
 /* Is the directory there in the box? A private one starts empty: it is there, nothing below it is. */
-static bool is_in_box(const struct resolve *r, struct sbx_path path) {
+static bool is_in_box(const struct resolve *r, struct sbx_path path)
+{
     const struct sbx_policy *policy = r->policy;
     if (policy->preset->needs_two_keys) return true;
     struct sbx_decision decision = sbx_policy_decide(r->arena, policy, path);
@@ -345,11 +375,12 @@ static bool is_in_box(const struct resolve *r, struct sbx_path path) {
            sbx_path_eq(decision.rule->path, path);
 }
 
-static void resolve_cwd(const struct resolve *r) {
+static void resolve_cwd(const struct resolve *r)
+{
     struct sbx_policy *policy = r->policy;
     if (!has(r, SBX_KEY_CWD)) {
-        policy->cwd = is_in_box(r, policy->context.cwd) ? policy->context.cwd
-                                                        : policy->context.system_root;
+        policy->cwd =
+            is_in_box(r, policy->context.cwd) ? policy->context.cwd : policy->context.system_root;
         return;
     }
     struct sbx_text text = {r->manifest->cwd, r->manifest->at[SBX_KEY_CWD]};
@@ -371,12 +402,13 @@ static void resolve_cwd(const struct resolve *r) {
     }
 }
 
-static void warn_sockets(const struct resolve *r) {
-    static const char *const names[] = {"docker.sock", "podman.sock", "containerd.sock",
-                                        "crio.sock", "system_bus_socket", "libvirt-sock",
-                                        /* session bus, systemd, BuildKit, LXD and Incus, snapd, X11 */
-                                        "bus", "private", "buildkitd.sock", "unix.socket",
-                                        "snapd.socket", "X0"};
+static void warn_sockets(const struct resolve *r)
+{
+    static const char *const names[] = {
+        "docker.sock", "podman.sock", "containerd.sock", "crio.sock", "system_bus_socket",
+        "libvirt-sock",
+        /* session bus, systemd, BuildKit, LXD and Incus, snapd, X11 */
+        "bus", "private", "buildkitd.sock", "unix.socket", "snapd.socket", "X0"};
     for (size_t i = 0; i < r->policy->rules.count; i++) {
         const struct sbx_rule *rule = &r->policy->rules.items[i];
         if (rule->kind != SBX_RULE_SOCKET || rule->by == SBX_BY_PRESET) continue;
@@ -391,7 +423,8 @@ static void warn_sockets(const struct resolve *r) {
     }
 }
 
-static void resolve_raw_args(const struct resolve *r) {
+static void resolve_raw_args(const struct resolve *r)
+{
     struct sbx_policy *policy = r->policy;
     const struct sbx_texts *list = &r->manifest->raw_args;
     sbx_rawargs_check(r->arena, r->manifest, r->ceiling, policy, r->findings);
@@ -405,7 +438,8 @@ static void resolve_raw_args(const struct resolve *r) {
 }
 
 /* Whoever requires a limit that is not set believes in a wall that is not there. */
-static void note_unused_requirements(const struct resolve *r) {
+static void note_unused_requirements(const struct resolve *r)
+{
     const struct sbx_policy *policy = r->policy;
     const struct sbx_limits *limits = &policy->limits;
     const bool restricted[] = {
@@ -427,7 +461,8 @@ static void note_unused_requirements(const struct resolve *r) {
     }
 }
 
-static void resolve_choices(const struct resolve *r) {
+static void resolve_choices(const struct resolve *r)
+{
     const struct sbx_manifest *manifest = r->manifest;
     struct sbx_policy *policy = r->policy;
     policy->git = has(r, SBX_KEY_GIT) ? (enum sbx_git_mode)manifest->git : SBX_GIT_READ_ONLY;
@@ -451,11 +486,11 @@ static void resolve_choices(const struct resolve *r) {
 
 void sbx_policy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
                         const struct sbx_context *context, const struct sbx_ceiling *ceiling,
-                        struct sbx_findings *findings, struct sbx_policy *out) {
+                        struct sbx_findings *findings, struct sbx_policy *out)
+{
     *out = (struct sbx_policy){.context = *context, .preset = sbx_preset_of(manifest)};
     out->preset_at.source = "declared";
-    if (sbx_manifest_has(manifest, SBX_KEY_PROFILE))
-        out->preset_at = manifest->at[SBX_KEY_PROFILE];
+    if (sbx_manifest_has(manifest, SBX_KEY_PROFILE)) out->preset_at = manifest->at[SBX_KEY_PROFILE];
     if (sbx_manifest_has(manifest, SBX_KEY_MODE)) out->preset_at = manifest->at[SBX_KEY_MODE];
     struct resolve r = {arena, manifest, ceiling, findings, out};
     check_platform(&r);

@@ -6,18 +6,21 @@
 
 #include "common/base/banned.h"
 
-static void type_pair(struct sbx_jsonw *json, const char *type) {
+static void type_pair(struct sbx_jsonw *json, const char *type)
+{
     sbx_jsonw_pair_text(json, "type", type);
 }
 
-static void schema_names(struct sbx_jsonw *json, const struct sbx_name *names) {
+static void schema_names(struct sbx_jsonw *json, const struct sbx_name *names)
+{
     sbx_jsonw_key(json, "enum");
     sbx_jsonw_array(json);
     for (size_t i = 0; names[i].text != NULL; i++) sbx_jsonw_text(json, names[i].text);
     sbx_jsonw_end(json);
 }
 
-static void schema_list(struct sbx_jsonw *json) {
+static void schema_list(struct sbx_jsonw *json)
+{
     type_pair(json, "array");
     sbx_jsonw_key(json, "items");
     sbx_jsonw_object(json);
@@ -25,22 +28,26 @@ static void schema_list(struct sbx_jsonw *json) {
     sbx_jsonw_end(json);
 }
 
-static void schema_choice(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_choice(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     type_pair(json, "string");
     schema_names(json, row->names);
 }
 
-static void schema_texts(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_texts(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     schema_list(json);
 }
 
-static void schema_text(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_text(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     type_pair(json, "string");
 }
 
-static void schema_filesystem(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_filesystem(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     type_pair(json, "object");
     sbx_jsonw_key(json, "additionalProperties");
@@ -50,7 +57,8 @@ static void schema_filesystem(const struct sbx_key_row *row, struct sbx_jsonw *j
     sbx_jsonw_end(json);
 }
 
-static void schema_protect(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_protect(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     sbx_jsonw_key(json, "anyOf");
     sbx_jsonw_array(json);
@@ -63,7 +71,8 @@ static void schema_protect(const struct sbx_key_row *row, struct sbx_jsonw *json
     sbx_jsonw_end(json);
 }
 
-static void schema_network(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_network(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     sbx_jsonw_key(json, "anyOf");
     sbx_jsonw_array(json);
     sbx_jsonw_object(json);
@@ -102,7 +111,8 @@ static void schema_network(const struct sbx_key_row *row, struct sbx_jsonw *json
 
 /* A number, or the text people write instead. */
 static void schema_number_or_text(const struct sbx_key_row *row, struct sbx_jsonw *json,
-                                  const char *pattern) {
+                                  const char *pattern)
+{
     sbx_jsonw_key(json, "anyOf");
     sbx_jsonw_array(json);
     sbx_jsonw_object(json);
@@ -117,21 +127,25 @@ static void schema_number_or_text(const struct sbx_key_row *row, struct sbx_json
     sbx_jsonw_end(json);
 }
 
-static void schema_bytes(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_bytes(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     schema_number_or_text(row, json, "^[0-9]+([KkMmGgTt]([Ii]?[Bb])?|[Bb])?$");
 }
 
-static void schema_identity(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_identity(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     schema_number_or_text(row, json, NULL);
 }
 
-static void schema_counter(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_counter(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     type_pair(json, "integer");
     sbx_jsonw_pair_u64(json, "minimum", row->min);
     sbx_jsonw_pair_u64(json, "maximum", row->max);
 }
 
-static void schema_duration(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_duration(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     sbx_jsonw_key(json, "anyOf");
     sbx_jsonw_array(json);
@@ -157,7 +171,8 @@ static void schema_duration(const struct sbx_key_row *row, struct sbx_jsonw *jso
     sbx_jsonw_end(json);
 }
 
-static void schema_env(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_env(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     type_pair(json, "array");
     sbx_jsonw_key(json, "items");
@@ -168,7 +183,8 @@ static void schema_env(const struct sbx_key_row *row, struct sbx_jsonw *json) {
     sbx_jsonw_end(json);
 }
 
-static void schema_dimensions(const struct sbx_key_row *row, struct sbx_jsonw *json) {
+static void schema_dimensions(const struct sbx_key_row *row, struct sbx_jsonw *json)
+{
     (void)row;
     type_pair(json, "array");
     sbx_jsonw_key(json, "items");
@@ -183,16 +199,17 @@ static void schema_dimensions(const struct sbx_key_row *row, struct sbx_jsonw *j
 
 typedef void schema_writer(const struct sbx_key_row *row, struct sbx_jsonw *json);
 static schema_writer *const writers[SBX_KIND_COUNT] = {
-    [SBX_KIND_CHOICE] = schema_choice,         [SBX_KIND_PATHS] = schema_texts,
-    [SBX_KIND_PATH] = schema_text,             [SBX_KIND_FILESYSTEM] = schema_filesystem,
-    [SBX_KIND_PROTECT] = schema_protect,       [SBX_KIND_NETWORK] = schema_network,
-    [SBX_KIND_DURATION] = schema_duration,     [SBX_KIND_BYTES] = schema_bytes,
-    [SBX_KIND_COUNTER] = schema_counter,       [SBX_KIND_ENV] = schema_env,
-    [SBX_KIND_TEXTS] = schema_texts,           [SBX_KIND_TEXT] = schema_text,
-    [SBX_KIND_IDENTITY] = schema_identity,     [SBX_KIND_DIMENSIONS] = schema_dimensions,
+    [SBX_KIND_CHOICE] = schema_choice,     [SBX_KIND_PATHS] = schema_texts,
+    [SBX_KIND_PATH] = schema_text,         [SBX_KIND_FILESYSTEM] = schema_filesystem,
+    [SBX_KIND_PROTECT] = schema_protect,   [SBX_KIND_NETWORK] = schema_network,
+    [SBX_KIND_DURATION] = schema_duration, [SBX_KIND_BYTES] = schema_bytes,
+    [SBX_KIND_COUNTER] = schema_counter,   [SBX_KIND_ENV] = schema_env,
+    [SBX_KIND_TEXTS] = schema_texts,       [SBX_KIND_TEXT] = schema_text,
+    [SBX_KIND_IDENTITY] = schema_identity, [SBX_KIND_DIMENSIONS] = schema_dimensions,
 };
 
-static void schema_properties(struct sbx_jsonw *json) {
+static void schema_properties(struct sbx_jsonw *json)
+{
     for (size_t i = 0; i < SBX_KEY_COUNT; i++) {
         const struct sbx_key_row *row = &sbx_key_rows[i];
         sbx_jsonw_key(json, row->name);
@@ -207,7 +224,8 @@ static void schema_properties(struct sbx_jsonw *json) {
     }
 }
 
-static void schema_unit(struct sbx_jsonw *json) {
+static void schema_unit(struct sbx_jsonw *json)
+{
     sbx_jsonw_object(json);
     type_pair(json, "object");
     sbx_jsonw_pair_text(json, "description", "A box that runs for long, started by the service.");
@@ -232,7 +250,8 @@ static void schema_unit(struct sbx_jsonw *json) {
     sbx_jsonw_end(json);
 }
 
-void sbx_schema_print(struct sbx_buf *out) {
+void sbx_schema_print(struct sbx_buf *out)
+{
     struct sbx_jsonw writer;
     struct sbx_jsonw *json = &writer;
     sbx_jsonw_init(json, out, true);

@@ -324,7 +324,8 @@ void sbx_select(struct sbx_arena *arena, const struct sbx_select_input *input,
 
 /* ---- the refusal ---- */
 
-void sbx_selection_findings(const struct sbx_selection *selection, struct sbx_findings *findings) {
+void sbx_selection_findings(const struct sbx_selection *selection, struct sbx_findings *findings)
+{
     static const struct {
         enum sbx_verdict verdict;
         enum sbx_finding_code code;

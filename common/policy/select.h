@@ -8,8 +8,8 @@
 
 struct sbx_select_input {
     enum sbx_platform platform;
-    const char *request;  /* SBX_SANDBOX, or NULL / "" */
-    const char *opt_in;   /* SBX_ALLOW_NO_SANDBOX, or NULL */
+    const char *request; /* SBX_SANDBOX, or NULL / "" */
+    const char *opt_in;  /* SBX_ALLOW_NO_SANDBOX, or NULL */
     const struct sbx_policy *policy;
     const struct sbx_facts *facts;
     const struct sbx_ceiling *ceiling;
@@ -30,7 +30,7 @@ extern const struct sbx_name sbx_verdict_names[];
 struct sbx_tried {
     enum sbx_backend_id backend;
     enum sbx_verdict verdict;
-    bool is_built; /* false: no change of this machine would help */
+    bool is_built;      /* false: no change of this machine would help */
     const char *reason; /* NULL when there is nothing to add */
     const char *remedy;
 };
@@ -38,11 +38,12 @@ struct sbx_tried {
 struct sbx_selection {
     bool needs_probe; /* probe `backend`, put the answer into the facts, ask again */
     enum sbx_backend_id backend;
-    const char *row;  /* the row of the table that matched, as printed by explain and doctor */
-    const char *why;  /* of a refusal: one sentence */
-    const char *remedy; /* of a refusal: what to do about just this; NULL: what the platform needs */
-    bool may_opt_in;    /* the two keys would be accepted for this policy */
-    bool warns;       /* `none` was chosen */
+    const char *row; /* the row of the table that matched, as printed by explain and doctor */
+    const char *why; /* of a refusal: one sentence */
+    const char
+        *remedy;     /* of a refusal: what to do about just this; NULL: what the platform needs */
+    bool may_opt_in; /* the two keys would be accepted for this policy */
+    bool warns;      /* `none` was chosen */
     struct sbx_tried tried[SBX_BACKEND_COUNT];
     size_t tried_count;
 };

@@ -31,8 +31,8 @@ static const struct fixed fixed_rows[SBX_BACKEND_COUNT][SBX_DIM_COUNT] = {
             [SBX_DIM_FILESYSTEM] = {ENFORCED, "mount namespace, Landlock", NULL},
             [SBX_DIM_NETWORK] = {ENFORCED, "network namespace with loopback only", NULL},
             [SBX_DIM_SYSCALLS] = {ENFORCED, "seccomp allowlist", NULL},
-            [SBX_DIM_ENVIRONMENT] = {ENFORCED, "only the declared variables; bwrap starts with none",
-                                     NULL},
+            [SBX_DIM_ENVIRONMENT] = {ENFORCED,
+                                     "only the declared variables; bwrap starts with none", NULL},
             [SBX_DIM_HANDLES] = {ENFORCED, "descriptors from 3 up closed", NULL},
             [SBX_DIM_TERMINAL] = {ENFORCED, "own session, terminal injection refused by seccomp",
                                   NULL},
@@ -126,12 +126,14 @@ static const struct fixed fixed_rows[SBX_BACKEND_COUNT][SBX_DIM_COUNT] = {
         },
 };
 
-static bool is_linux_box(enum sbx_backend_id id) {
+static bool is_linux_box(enum sbx_backend_id id)
+{
     return id == SBX_BACKEND_NATIVE || id == SBX_BACKEND_BWRAP || id == SBX_BACKEND_LANDLOCK;
 }
 
 /* cgroups enforce; rlimits are best effort. */
-static void linux_limits(const struct sbx_facts *facts, struct sbx_tier_entry *out) {
+static void linux_limits(const struct sbx_facts *facts, struct sbx_tier_entry *out)
+{
     static const struct fixed with_v2[] = {{ENFORCED, "cgroup v2 memory.max", NULL},
                                            {ENFORCED, "cgroup v2 cpu usage watched", NULL},
                                            {ENFORCED, "cgroup v2 pids.max", NULL}};
@@ -159,13 +161,14 @@ static void linux_limits(const struct sbx_facts *facts, struct sbx_tier_entry *o
 }
 
 static void linux_layers_missing(enum sbx_backend_id id, const struct sbx_facts *facts,
-                                 struct sbx_tier_entry *out) {
+                                 struct sbx_tier_entry *out)
+{
     bool is_alone = id == SBX_BACKEND_LANDLOCK;
     if (facts->landlock_abi == 0) {
         out[SBX_DIM_FILESYSTEM].tier = is_alone ? NONE : ENFORCED;
         out[SBX_DIM_FILESYSTEM].mechanism = is_alone ? "-" : "mount namespace";
-        out[SBX_DIM_FILESYSTEM].reason =
-            is_alone ? "this kernel has no Landlock" : "this kernel has no Landlock: one layer less";
+        out[SBX_DIM_FILESYSTEM].reason = is_alone ? "this kernel has no Landlock"
+                                                  : "this kernel has no Landlock: one layer less";
     }
     if (is_alone && !facts->has_seccomp) {
         /* Without namespaces it is seccomp that refuses sockets and metadata changes. */
@@ -176,15 +179,16 @@ static void linux_layers_missing(enum sbx_backend_id id, const struct sbx_facts 
         out[SBX_DIM_NETWORK].reason = "this kernel has no seccomp filters";
     }
     if (!facts->has_seccomp) {
-        out[SBX_DIM_SYSCALLS] = (struct sbx_tier_entry){
-            NONE, out[SBX_DIM_SYSCALLS].is_asked, "-", "this kernel has no seccomp filters"};
+        out[SBX_DIM_SYSCALLS] = (struct sbx_tier_entry){NONE, out[SBX_DIM_SYSCALLS].is_asked, "-",
+                                                        "this kernel has no seccomp filters"};
         out[SBX_DIM_TERMINAL].tier = BEST;
         out[SBX_DIM_TERMINAL].mechanism = "own session";
         out[SBX_DIM_TERMINAL].reason = "this kernel has no seccomp filters";
     }
 }
 
-static void network_entry(const struct sbx_policy *policy, struct sbx_tier_entry *entry) {
+static void network_entry(const struct sbx_policy *policy, struct sbx_tier_entry *entry)
+{
     if (policy->network == SBX_NET_INHERIT) {
         entry->mechanism = "-";
         entry->reason = "the host's network is asked for";
@@ -195,7 +199,8 @@ static void network_entry(const struct sbx_policy *policy, struct sbx_tier_entry
 }
 
 static void syscalls_entry(enum sbx_backend_id id, const struct sbx_policy *policy,
-                           const struct sbx_facts *facts, struct sbx_tier_entry *entry) {
+                           const struct sbx_facts *facts, struct sbx_tier_entry *entry)
+{
     if (policy->syscalls == SBX_SYSCALLS_STRICT) return;
     if (is_linux_box(id) && facts->has_seccomp) {
         entry->tier = ENFORCED;
@@ -206,7 +211,8 @@ static void syscalls_entry(enum sbx_backend_id id, const struct sbx_policy *poli
 }
 
 void sbx_backend_tiers(enum sbx_backend_id id, const struct sbx_policy *policy,
-                       const struct sbx_facts *facts, struct sbx_tier_entry out[SBX_DIM_COUNT]) {
+                       const struct sbx_facts *facts, struct sbx_tier_entry out[SBX_DIM_COUNT])
+{
     const struct sbx_limits *limits = &policy->limits;
     bool asked[SBX_DIM_COUNT] = {
         [SBX_DIM_FILESYSTEM] = true,
@@ -246,7 +252,8 @@ struct layer_list {
     bool failed;
 };
 
-static void add_layer(struct layer_list *list, const char *text) {
+static void add_layer(struct layer_list *list, const char *text)
+{
     const char **slot = (const char **)sbx_arena_push(list->arena, &list->items, &list->count,
                                                       &list->capacity, sizeof *slot);
     if (slot == NULL || text == NULL)
@@ -255,7 +262,8 @@ static void add_layer(struct layer_list *list, const char *text) {
         *slot = text;
 }
 
-static const char *limit_layer(const struct sbx_facts *facts) {
+static const char *limit_layer(const struct sbx_facts *facts)
+{
     static const char *const texts[] = {
         [SBX_CGROUP_NONE] = "limits: rlimits only (no cgroup can be made here)",
         [SBX_CGROUP_V1] = "limits: cgroup v1, rlimits",
@@ -265,7 +273,8 @@ static const char *limit_layer(const struct sbx_facts *facts) {
 }
 
 static void linux_layers(struct layer_list *list, enum sbx_backend_id id,
-                         const struct sbx_policy *policy, const struct sbx_facts *facts) {
+                         const struct sbx_policy *policy, const struct sbx_facts *facts)
+{
     add_layer(list, "hardening: sbx is not dumpable, core files off");
     if (id != SBX_BACKEND_LANDLOCK)
         add_layer(list, policy->network == SBX_NET_INHERIT
@@ -287,7 +296,8 @@ static void linux_layers(struct layer_list *list, enum sbx_backend_id id,
         add_layer(list, "seccomp: no new unix sockets to the host");
 }
 
-static void windows_layers(struct layer_list *list, const struct sbx_policy *policy) {
+static void windows_layers(struct layer_list *list, const struct sbx_policy *policy)
+{
     add_layer(list, "appcontainer: own profile and SID");
     add_layer(list, policy->network == SBX_NET_INHERIT
                         ? "capabilities: internetClient, privateNetworkClientServer"
@@ -295,11 +305,11 @@ static void windows_layers(struct layer_list *list, const struct sbx_policy *pol
     add_layer(list, "token: no privileges, administrator groups deny-only, Low integrity");
     add_layer(list, "job: kill on close, no breakaway, limits, UI limits, below-normal priority");
     add_layer(list, "handles: only the standard streams");
-    if (policy->syscalls == SBX_SYSCALLS_STRICT)
-        add_layer(list, "mitigations: strict set");
+    if (policy->syscalls == SBX_SYSCALLS_STRICT) add_layer(list, "mitigations: strict set");
 }
 
-static void macos_layers(struct layer_list *list) {
+static void macos_layers(struct layer_list *list)
+{
     add_layer(list, "seatbelt: deny by default");
     add_layer(list, "session: own session and process group");
     add_layer(list, "limits: rlimits, footprint watched");
@@ -308,7 +318,8 @@ static void macos_layers(struct layer_list *list) {
 
 const char **sbx_backend_layers(struct sbx_arena *arena, enum sbx_backend_id id,
                                 const struct sbx_policy *policy, const struct sbx_facts *facts,
-                                size_t *count) {
+                                size_t *count)
+{
     struct layer_list list = {.arena = arena};
     if (is_linux_box(id))
         linux_layers(&list, id, policy, facts);

@@ -16,7 +16,8 @@ struct widen {
 };
 
 static void add(struct widen *w, const char *format, ...) SBX_PRINTF(2, 3);
-static void add(struct widen *w, const char *format, ...) {
+static void add(struct widen *w, const char *format, ...)
+{
     char text[2048];
     va_list args;
     va_start(args, format);
@@ -26,21 +27,23 @@ static void add(struct widen *w, const char *format, ...) {
     sbx_buf_init(&shown, 8 * sizeof text);
     sbx_buf_add_visible(&shown, sbx_str(text), false);
     const char *copy = sbx_arena_copy(w->arena, sbx_buf_text(&shown), shown.len);
-    const char **slot = (const char **)sbx_arena_push(w->arena, &w->reasons, &w->count,
-                                                      &w->capacity, sizeof *slot);
+    const char **slot =
+        (const char **)sbx_arena_push(w->arena, &w->reasons, &w->count, &w->capacity, sizeof *slot);
     if (slot == NULL || copy == NULL) w->failed = true;
     if (slot != NULL) *slot = copy == NULL ? "it allows more" : copy;
 }
 
 /* What of the host is open at the path: what is private to the box opens nothing. */
 static enum sbx_access host_access(struct widen *w, const struct sbx_policy *policy,
-                                   struct sbx_path path) {
+                                   struct sbx_path path)
+{
     struct sbx_decision decision = sbx_policy_decide(w->arena, policy, path);
     bool is_private = decision.rule != NULL && decision.rule->kind != SBX_RULE_HOST;
     return is_private ? SBX_ACCESS_NONE : decision.access;
 }
 
-static bool has_socket(const struct sbx_policy *policy, struct sbx_path path) {
+static bool has_socket(const struct sbx_policy *policy, struct sbx_path path)
+{
     for (size_t i = 0; i < policy->rules.count; i++)
         if (policy->rules.items[i].kind == SBX_RULE_SOCKET &&
             sbx_path_eq(policy->rules.items[i].path, path))
@@ -49,7 +52,8 @@ static bool has_socket(const struct sbx_policy *policy, struct sbx_path path) {
 }
 
 /* Access changes only where a rule of either side starts, so those paths are enough; globs are below. */
-static void compare_rules(struct widen *w) {
+static void compare_rules(struct widen *w)
+{
     for (size_t i = 0; i < w->other->rules.count; i++) {
         const struct sbx_rule *rule = &w->other->rules.items[i];
         if (rule->is_glob || rule->access == SBX_ACCESS_NONE) continue;
@@ -73,7 +77,8 @@ static void compare_rules(struct widen *w) {
     }
 }
 
-static bool has_same_glob(const struct sbx_policy *policy, const struct sbx_rule *glob) {
+static bool has_same_glob(const struct sbx_policy *policy, const struct sbx_rule *glob)
+{
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
         if (rule->is_glob && sbx_path_eq(rule->path, glob->path) && rule->access <= glob->access)
@@ -84,21 +89,23 @@ static bool has_same_glob(const struct sbx_policy *policy, const struct sbx_rule
 
 /* Is all that the glob may match readable in the base? Asked of the directory above its matches: that one is
  * readable, and nothing in the base closes anything there. */
-static bool is_readable_below(struct widen *w, const struct sbx_rule *glob) {
+static bool is_readable_below(struct widen *w, const struct sbx_rule *glob)
+{
     struct sbx_path top = sbx_glob_base(glob->path);
     if (host_access(w, w->base, top) == SBX_ACCESS_NONE) return false;
     for (size_t i = 0; i < w->base->rules.count; i++) {
         const struct sbx_rule *rule = &w->base->rules.items[i];
         struct sbx_path start = rule->is_glob ? sbx_glob_base(rule->path) : rule->path;
         bool closes = rule->access == SBX_ACCESS_NONE || rule->kind == SBX_RULE_TMPFS;
-        bool meets = sbx_path_contains(top, start) ||
-                     (rule->is_glob && sbx_path_contains(start, top));
+        bool meets =
+            sbx_path_contains(top, start) || (rule->is_glob && sbx_path_contains(start, top));
         if (closes && meets) return false;
     }
     return true;
 }
 
-static void compare_globs(struct widen *w) {
+static void compare_globs(struct widen *w)
+{
     for (size_t i = 0; i < w->base->rules.count; i++) {
         const struct sbx_rule *rule = &w->base->rules.items[i];
         if (rule->is_glob && w->other->rules.count > 0 && !has_same_glob(w->other, rule))
@@ -112,7 +119,8 @@ static void compare_globs(struct widen *w) {
     }
 }
 
-static bool protects(const struct sbx_policy *policy, const struct sbx_protect_row *row) {
+static bool protects(const struct sbx_policy *policy, const struct sbx_protect_row *row)
+{
     for (size_t i = 0; i < policy->protect_count; i++)
         if (sbx_text_eq(policy->protect[i].pattern, row->pattern) &&
             (row->file_only || !policy->protect[i].file_only))
@@ -121,14 +129,15 @@ static bool protects(const struct sbx_policy *policy, const struct sbx_protect_r
 }
 
 /* Also without a writable path: flags put on top may add one. */
-static void compare_protections(struct widen *w) {
+static void compare_protections(struct widen *w)
+{
     if (w->other->git == SBX_GIT_COMMIT && w->base->git != SBX_GIT_COMMIT)
         add(w, "git = \"commit\" makes the repository's objects and refs writable");
     for (size_t i = 0; i < w->base->protect_count; i++) {
         const struct sbx_protect_row *row = &w->base->protect[i];
         bool is_git = sbx_text_eq(row->pattern, ".git") && w->other->git == SBX_GIT_COMMIT;
-        bool is_covered = sbx_str_starts(sbx_str(row->pattern), ".git/") &&
-                          w->other->git != SBX_GIT_COMMIT;
+        bool is_covered =
+            sbx_str_starts(sbx_str(row->pattern), ".git/") && w->other->git != SBX_GIT_COMMIT;
         const struct sbx_protect_row git = {".git", true, NULL};
         if (is_git || is_covered) row = &git;
         if (!protects(w->other, row)) add(w, "it no longer protects %s", row->pattern);
@@ -136,7 +145,8 @@ static void compare_protections(struct widen *w) {
 }
 
 /* Harmless facts about terminal and language; everything else of the caller's may be a secret. */
-static bool is_plain_variable(const char *name) {
+static bool is_plain_variable(const char *name)
+{
     static const char *const plain[] = {"PATH", "TERM",  "LANG",      "LANGUAGE", "TZ",
                                         "HOME", "USER",  "COLORTERM", "NO_COLOR", "SHELL",
                                         "PWD",  "SHLVL", "LOGNAME"};
@@ -145,14 +155,16 @@ static bool is_plain_variable(const char *name) {
     return sbx_str_starts(sbx_str(name), "LC_");
 }
 
-static bool passes(const struct sbx_policy *policy, const char *name) {
+static bool passes(const struct sbx_policy *policy, const char *name)
+{
     for (size_t i = 0; i < policy->env_pass_count; i++)
         if (sbx_text_eq(policy->env_pass[i], name)) return true;
     return false;
 }
 
 static void compare_hosts(struct widen *w, const struct sbx_host_pattern *base, size_t base_count,
-                          const struct sbx_host_pattern *other, size_t other_count) {
+                          const struct sbx_host_pattern *other, size_t other_count)
+{
     for (size_t i = 0; i < other_count; i++) {
         bool is_there = false;
         for (size_t k = 0; k < base_count; k++)
@@ -162,7 +174,8 @@ static void compare_hosts(struct widen *w, const struct sbx_host_pattern *base, 
     }
 }
 
-static void compare_network(struct widen *w) {
+static void compare_network(struct widen *w)
+{
     const struct sbx_policy *base = w->base;
     const struct sbx_policy *other = w->other;
     if (other->network > base->network) {
@@ -174,7 +187,8 @@ static void compare_network(struct widen *w) {
 }
 
 /* Where the base sets a bound, a larger one or none is more. How long a run may take by default is no bound. */
-static void compare_limits(struct widen *w) {
+static void compare_limits(struct widen *w)
+{
     const struct sbx_limits *base = &w->base->limits;
     const struct sbx_limits *other = &w->other->limits;
     const struct {
@@ -192,7 +206,8 @@ static void compare_limits(struct widen *w) {
             add(w, "it raises %s", rows[i].name);
 }
 
-static void compare_rest(struct widen *w) {
+static void compare_rest(struct widen *w)
+{
     const struct sbx_policy *base = w->base;
     const struct sbx_policy *other = w->other;
     if (other->preset->needs_two_keys) add(w, "it asks for no sandbox at all");
@@ -209,7 +224,8 @@ static void compare_rest(struct widen *w) {
 }
 
 bool sbx_policy_widens(struct sbx_arena *arena, const struct sbx_policy *base,
-                       const struct sbx_policy *other, const char ***reasons, size_t *count) {
+                       const struct sbx_policy *other, const char ***reasons, size_t *count)
+{
     struct widen w = {.arena = arena, .base = base, .other = other};
     compare_rest(&w);
     compare_network(&w);

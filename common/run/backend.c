@@ -3,15 +3,17 @@
 
 #include "common/base/banned.h"
 
-static void always_passes(struct sbx_arena *arena, struct sbx_probe *out) {
+static void always_passes(struct sbx_arena *arena, struct sbx_probe *out)
+{
     (void)arena;
     *out = (struct sbx_probe){.state = SBX_PROBE_PASSED};
 }
 
 /* A backend like any other, so that selection always resolves and the refusal cannot be forgotten. */
 static enum sbx_code fail_closed_run(struct sbx_arena *arena, const struct sbx_plan *plan,
-                                     const struct sbx_selection *selection,
-                                     struct sbx_outcome *out, struct sbx_err *err) {
+                                     const struct sbx_selection *selection, struct sbx_outcome *out,
+                                     struct sbx_err *err)
+{
     (void)arena;
     (void)plan;
     (void)out;
@@ -23,7 +25,8 @@ static enum sbx_code fail_closed_run(struct sbx_arena *arena, const struct sbx_p
 const struct sbx_backend sbx_backend_fail_closed = {SBX_BACKEND_FAIL_CLOSED, always_passes,
                                                     fail_closed_run};
 
-const struct sbx_backend *sbx_backend_find(enum sbx_backend_id id) {
+const struct sbx_backend *sbx_backend_find(enum sbx_backend_id id)
+{
     if (id == SBX_BACKEND_NONE) return &sbx_backend_none;
     if (id == SBX_BACKEND_FAIL_CLOSED) return &sbx_backend_fail_closed;
     const struct sbx_backend *const *list = sbx_platform_backends();

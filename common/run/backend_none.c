@@ -7,14 +7,16 @@
 
 #include "common/base/banned.h"
 
-static void probe(struct sbx_arena *arena, struct sbx_probe *out) {
+static void probe(struct sbx_arena *arena, struct sbx_probe *out)
+{
     (void)arena;
     *out = (struct sbx_probe){.state = SBX_PROBE_PASSED};
 }
 
 static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
                          const struct sbx_selection *selection, struct sbx_outcome *out,
-                         struct sbx_err *err) {
+                         struct sbx_err *err)
+{
     (void)selection;
     const char *const *env;
     enum sbx_code code = sbx_environment_make(arena, plan->policy, &env, err);

@@ -8,12 +8,14 @@
 
 #include "common/base/banned.h"
 
-static int compare_entries(const void *a, const void *b) {
+static int compare_entries(const void *a, const void *b)
+{
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 enum sbx_code sbx_environment_make(struct sbx_arena *arena, const struct sbx_policy *policy,
-                                   const char *const **out, struct sbx_err *err) {
+                                   const char *const **out, struct sbx_err *err)
+{
     size_t most = policy->env_count + policy->env_pass_count + 1;
     const char **env = SBX_NEW_ARRAY(arena, const char *, most);
     if (env == NULL) return sbx_err_nomem(err);

@@ -3,16 +3,14 @@
 
 #include "common/base/banned.h"
 
-const struct sbx_name sbx_limit_names[] = {{SBX_LIMIT_NONE, "none"},
-                                           {SBX_LIMIT_TIMEOUT, "timeout"},
-                                           {SBX_LIMIT_MEMORY, "memory"},
-                                           {SBX_LIMIT_CPU, "cpu"},
-                                           {SBX_LIMIT_PROCESSES, "processes"},
-                                           {SBX_LIMIT_OUTPUT, "output"},
-                                           {SBX_LIMIT_CANCEL, "cancel"},
-                                           {0, NULL}};
+const struct sbx_name sbx_limit_names[] = {
+    {SBX_LIMIT_NONE, "none"},           {SBX_LIMIT_TIMEOUT, "timeout"},
+    {SBX_LIMIT_MEMORY, "memory"},       {SBX_LIMIT_CPU, "cpu"},
+    {SBX_LIMIT_PROCESSES, "processes"}, {SBX_LIMIT_OUTPUT, "output"},
+    {SBX_LIMIT_CANCEL, "cancel"},       {0, NULL}};
 
-uint32_t sbx_outcome_status(const struct sbx_outcome *outcome) {
+uint32_t sbx_outcome_status(const struct sbx_outcome *outcome)
+{
     const uint32_t limit_reached = 124;
     const uint32_t ended_by_signal = 128;
     if (outcome->limit != SBX_LIMIT_NONE && outcome->limit != SBX_LIMIT_CANCEL)

@@ -24,9 +24,9 @@ extern const struct sbx_name sbx_limit_names[];
 
 struct sbx_outcome {
     enum sbx_origin_of_status origin;
-    bool started;        /* the command's first instruction ran */
-    uint32_t exit_code;  /* the command's own; Windows codes have 32 bits */
-    int signal;          /* POSIX: ended by this signal, else 0 */
+    bool started;       /* the command's first instruction ran */
+    uint32_t exit_code; /* the command's own; Windows codes have 32 bits */
+    int signal;         /* POSIX: ended by this signal, else 0 */
     enum sbx_limit limit;
     uint64_t wall_ns;
     uint64_t cpu_ns;            /* of the whole tree, as far as the system tells */

@@ -7,26 +7,32 @@
 
 #define ANSWER_BYTES (64u << 10)
 
-void sbx_probe_cache_init(struct sbx_probe_cache *cache) {
+void sbx_probe_cache_init(struct sbx_probe_cache *cache)
+{
     memset(cache, 0, sizeof *cache);
-    for (size_t i = 0; i < SBX_BACKEND_COUNT; i++) sbx_arena_init(&cache->slots[i].arena, ANSWER_BYTES);
+    for (size_t i = 0; i < SBX_BACKEND_COUNT; i++)
+        sbx_arena_init(&cache->slots[i].arena, ANSWER_BYTES);
 }
 
-void sbx_probe_cache_release(struct sbx_probe_cache *cache) {
+void sbx_probe_cache_release(struct sbx_probe_cache *cache)
+{
     for (size_t i = 0; i < SBX_BACKEND_COUNT; i++) sbx_arena_release(&cache->slots[i].arena);
 }
 
-static const char *copy(struct sbx_arena *arena, const char *text) {
+static const char *copy(struct sbx_arena *arena, const char *text)
+{
     return text == NULL ? NULL : sbx_arena_copy(arena, text, strlen(text));
 }
 
-static struct sbx_probe copy_probe(struct sbx_arena *arena, const struct sbx_probe *probe) {
+static struct sbx_probe copy_probe(struct sbx_arena *arena, const struct sbx_probe *probe)
+{
     return (struct sbx_probe){probe->state, copy(arena, probe->version), copy(arena, probe->reason),
                               copy(arena, probe->remedy)};
 }
 
 void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum sbx_backend_id id,
-                   const struct sbx_backend *backend, struct sbx_probe *out) {
+                   const struct sbx_backend *backend, struct sbx_probe *out)
+{
     if (backend == NULL) {
         *out = (struct sbx_probe){.state = SBX_PROBE_NOT_BUILT,
                                   .reason = "this build of sbx does not contain it"};
@@ -39,7 +45,8 @@ void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum 
     bool is_shared = atomic_load(&cache->finished[id]) != before;
     if (!slot->has_passed && !is_shared) {
         sbx_arena_release(&slot->arena);
-        slot->last = (struct sbx_probe){.state = SBX_PROBE_FAILED, .reason = "the probe said nothing"};
+        slot->last =
+            (struct sbx_probe){.state = SBX_PROBE_FAILED, .reason = "the probe said nothing"};
         backend->probe(&slot->arena, &slot->last);
         slot->has_passed = slot->last.state == SBX_PROBE_PASSED;
         atomic_fetch_add(&cache->finished[id], 1);

@@ -24,8 +24,7 @@ void sbx_probe_cache_init(struct sbx_probe_cache *cache);
 void sbx_probe_cache_release(struct sbx_probe_cache *cache);
 
 /* *out's texts are in `arena`. A NULL backend is one this build does not have. */
-void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena,
-                   enum sbx_backend_id id, const struct sbx_backend *backend,
-                   struct sbx_probe *out);
+void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum sbx_backend_id id,
+                   const struct sbx_backend *backend, struct sbx_probe *out);
 
 #endif

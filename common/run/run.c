@@ -7,7 +7,8 @@
 
 /* Probes only what the decision table asks for, strongest first. */
 static void select_backend(struct sbx_arena *arena, const struct sbx_prepare_input *input,
-                           struct sbx_prepared *out) {
+                           struct sbx_prepared *out)
+{
     struct sbx_select_input select = {
         .platform = input->context->platform,
         .request = input->request,
@@ -33,7 +34,8 @@ static void select_backend(struct sbx_arena *arena, const struct sbx_prepare_inp
 
 enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_input *input,
                           struct sbx_findings *findings, struct sbx_prepared *out,
-                          struct sbx_err *err) {
+                          struct sbx_err *err)
+{
     sbx_policy_resolve(arena, input->manifest, input->context, input->ceiling, findings,
                        &out->policy);
     if (!sbx_findings_ok(findings))
@@ -49,7 +51,8 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
 }
 
 enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepared,
-                      struct sbx_outcome *out, struct sbx_err *err) {
+                      struct sbx_outcome *out, struct sbx_err *err)
+{
     const struct sbx_backend *backend = sbx_backend_find(prepared->selection.backend);
     if (backend == NULL)
         return sbx_err_set(err, SBX_E_INTERNAL, "a backend was selected that is not built in");

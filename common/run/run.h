@@ -13,9 +13,9 @@ struct sbx_prepare_input {
     const struct sbx_manifest *manifest; /* file and flags merged */
     const struct sbx_context *context;
     const struct sbx_ceiling *ceiling;
-    const char *request;         /* SBX_SANDBOX */
-    const char *opt_in;          /* SBX_ALLOW_NO_SANDBOX */
-    const char *const *command;  /* NULL-terminated, may be empty */
+    const char *request;            /* SBX_SANDBOX */
+    const char *opt_in;             /* SBX_ALLOW_NO_SANDBOX */
+    const char *const *command;     /* NULL-terminated, may be empty */
     struct sbx_probe_cache *probes; /* not used when the context is assumed */
 };
 
@@ -24,7 +24,8 @@ struct sbx_prepared {
     struct sbx_policy policy;
     struct sbx_facts facts;
     struct sbx_selection selection;
-    struct sbx_plan plan; /* for the chosen backend, or for the one that would be used if it worked */
+    struct sbx_plan
+        plan; /* for the chosen backend, or for the one that would be used if it worked */
 };
 
 /* SBX_E_INVALID when the findings have errors (then *out is incomplete). Selecting fail-closed is a

@@ -144,14 +144,14 @@ def _(t):
     for text in HOSTILE:
         value = toml_escaped(text)
         absolute = toml_escaped(native("/") + text)
-        for body in (f"[sandbox]\nprofile = {value}\n", f"[sandbox]\n{value} = 1\n", f"[sandbox]\nfs_read_allow = [{value}]\n",
-                     f"[sandbox]\nfs_read_allow = [{absolute}]\n", f"[sandbox]\nfilesystem = {{ {absolute} = \"none\" }}\n",
-                     f"[sandbox]\nfilesystem = {{ {absolute} = {value} }}\n", f"[sandbox]\nenv = [[{value}, {value}]]\n",
-                     f"[sandbox]\nenv_pass = [{value}]\n", f"[sandbox]\nnetwork = {{ kind = \"allow_hosts\", hosts = [{value}] }}\n",
-                     f"[sandbox]\ntimeout = {value}\n", f"[sandbox]\nprotect = [{value}]\n", f"[sandbox]\nimage = {value}\n",
-                     f"[sandbox]\nuser = {value}\n", f"[sandbox]\ncwd = {absolute}\n", f"[sandbox]\nraw_args = [{value}]\n",
-                     f"[unit.{value}]\ncommand = [\"x\"]\n", f"[unit.a]\ncommand = [{value}]\ntype = {value}\n",
-                     f"[{value}]\n", f"x = [{value}\n", f"x = {value} y\n"):
+        keys = (f"profile = {value}", f"{value} = 1", f"fs_read_allow = [{value}]", f"fs_read_allow = [{absolute}]",
+                f'filesystem = {{ {absolute} = "none" }}', f"filesystem = {{ {absolute} = {value} }}",
+                f"env = [[{value}, {value}]]", f"env_pass = [{value}]", f"timeout = {value}", f"image = {value}",
+                f'network = {{ kind = "allow_hosts", hosts = [{value}] }}', f"protect = [{value}]", f"user = {value}",
+                f"cwd = {absolute}", f"raw_args = [{value}]")
+        units = (f'[unit.{value}]\ncommand = ["x"]\n', f"[unit.a]\ncommand = [{value}]\ntype = {value}\n")
+        broken = (f"[{value}]\n", f"x = [{value}\n", f"x = {value} y\n")
+        for body in (*(f"[sandbox]\n{key}\n" for key in keys), *units, *broken):
             t.manifest(body, "hostile.toml")
             done = t.run("verify", "hostile.toml")
             check_safe(t, done)
@@ -164,8 +164,9 @@ def _(t):
 def _(t):
     for text in HOSTILE:
         absolute = toml_escaped(native("/") + text)
-        t.manifest(f'[sandbox]\nmode = "read-only"\nfilesystem = {{ {absolute} = "none" }}\nenv_pass = [{toml_escaped(text)}]\n'
-                   f"protect = [{toml_escaped(text)}]\n", "plan.toml")
+        value = toml_escaped(text)
+        t.manifest(f'[sandbox]\nmode = "read-only"\nfilesystem = {{ {absolute} = "none" }}\nenv_pass = [{value}]\n'
+                   f"protect = [{value}]\n", "plan.toml")
         check_safe(t, t.run("explain", "-f", "plan.toml"))
         check_safe(t, t.run("run", "-f", "plan.toml", "x", env=t.refused))
         check_safe(t, t.run("why", "-f", "plan.toml", "--path", "x"))
@@ -196,6 +197,7 @@ def _(t):
             continue
         for words in (("doctor",), ("run", "x"), ("explain",)):
             check_safe(t, t.run(*words, env={"SBX_SANDBOX": text, "SBX_ALLOW_NO_SANDBOX": text}))
+            check_safe(t, t.run(*words, env={**t.refused, "SBX_LOG": text}))
 
 
 @promise("hostile file and directory names are told safely", on=POSIX)
@@ -212,7 +214,7 @@ def _(t):
         t.manifest('[sandbox]\nnetwork = "inherit"\n', below=place)
         for words in (("explain",), ("run", "x"), ("trust",), ("trust", "--list"), ("why", "--path", "x"), ("doctor",),
                       ("explain", "--no-manifest"), ("profile", "show", "workspace-write"), ("init",)):
-            check_safe(t, t.run(*words, cwd=place, env=t.refused))
+            check_safe(t, t.run(*words, cwd=place, env={**t.refused, "SBX_LOG": "debug"}))
 
 
 @promise("a file name that is no UTF-8 is told safely", on=POSIX)

@@ -117,6 +117,9 @@ class Case:
         """The environment sbx gets; a change to None takes a variable away."""
         names = KEPT + (KEPT_FOR_WINE if WINDOWS else ())
         env = {name: os.environ[name] for name in names if name in os.environ}
+        # A directory that may not be searched makes "not found" into "perhaps not executable".
+        env["PATH"] = os.pathsep.join(entry for entry in os.environ["PATH"].split(os.pathsep)
+                                      if os.access(entry, os.X_OK))
         if not WINDOWS:
             env["HOME"] = str(self.home)
         for name, value in (changes or {}).items():
@@ -146,10 +149,12 @@ class Case:
                                 **options)
 
     def manifest(self, text, name="sbx.toml", below=None):
-        """Writes a manifest into the project (or `below`) and returns its path."""
+        """Writes a file (text, bytes or a list of bytes) into the project (or `below`), returns its path."""
         path = pathlib.Path(below or self.project) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        with path.open("wb") as stream:
+            for part in text if isinstance(text, list) else [text]:
+                stream.write(part if isinstance(part, bytes) else part.encode())
         return path
 
     def plan(self, *words, **options):

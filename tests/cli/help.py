@@ -70,11 +70,9 @@ def _(t):
         listed = re.findall(r"^  (?:(-\w), |    )(--[\w-]+)(?: (.+?))?(?:  |$)", page, re.M)
         t.equal([(short or None, name) for short, name, _ in listed],
                 [(option["short"], f"--{option['name']}") for option in options], command)
-        for option in options:
-            for spelled in (f"--{option['name']}", option["short"]):
-                if spelled is None:
-                    continue
-                done = t.run(command, spelled, "x", env=t.refused)
+        for option in options:  # their long names are tried below, with and without a value
+            if option["short"]:
+                done = t.run(command, option["short"], "x", env=t.refused)
                 t.lacks(done.err, "unknown option", done)
 
 

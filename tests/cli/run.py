@@ -185,6 +185,24 @@ def _(t):
     t.has(loud.err, "warning[env-loader-variable]", loud)
 
 
+@promise("SBX_LOG tells how sbx came to its decision, on standard error only")
+def _(t):
+    done = t.run("run", "--", t.actor, "say", "out", "err", 3, env={**t.unboxed, "SBX_LOG": "debug"})
+    t.equal((done.status, done.out), (3, "out\n"), done)
+    t.has(done.err, "sbx: log info: backend none by row: SBX_SANDBOX=none", done)
+    for level in ("off", "error", ""):
+        done = t.run("run", "--", t.actor, "exit", 3, env={**t.unboxed, "SBX_LOG": level})
+        t.lacks(done.err, "sbx: log", done)
+    done = t.run("run", "--", t.actor, "exit", 3, env={**t.unboxed, "SBX_LOG": "loud"})
+    t.has(done.err, 'not "loud"', done)
+    t.equal(done.status, 3, done)
+    for words in (("explain", "--json"), ("version", "--json"), ("doctor", "--json")):
+        t.json(t.run(*words, env={"SBX_LOG": "debug"}).out, words)
+    secret = t.run("run", "-e", "A=hunter2", "-E", "B", "--", t.actor, "exit", 0,
+                   env={**t.unboxed, "SBX_LOG": "debug", "B": "hunter3"})
+    t.lacks(secret.err, "hunter", secret)
+
+
 @promise("a reader that leaves early ends the command, not sbx's sense", on=POSIX)
 def _(t):
     process = t.start("run", "-E", "PATH", "--", "yes", env=t.unboxed, stdout=subprocess.PIPE,

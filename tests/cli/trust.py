@@ -4,6 +4,7 @@ import concurrent.futures
 import hashlib
 import os
 import pathlib
+import shlex
 
 from harness import POSIX, WINDOWS, main, native, promise, toml
 
@@ -80,6 +81,20 @@ def _(t):
     for access in ("fs_read_allow", "fs_write_allow"):
         t.manifest(f'[sandbox]\nmode = "workspace-write"\n{access} = ["{outside}"]\n')
         t.true(is_refused(t), access)
+
+
+@promise("the command that accepts it can be pasted into a shell, whatever the path")
+def _(t):
+    for name in ("two words", "it's", "dollar$x", "semi;x", "back`x`") if not WINDOWS else ("two words", "it's"):
+        place = t.project / name
+        path = t.manifest(WIDE, below=place)
+        done = t.run("explain", cwd=place)
+        command = done.err.split("accept this content with: sbx ", 1)[1].splitlines()[0]
+        words = command.replace('"', "").split(" ", 1) if WINDOWS else shlex.split(command)
+        t.equal(words, ["trust", native(path)], done)
+        t.equal(t.run(*words).status, 0, words)
+        t.equal(t.run("explain", cwd=place).status, 0, name)
+        t.run("trust", "--remove", path)
 
 
 @promise("all reasons are named together")

@@ -229,8 +229,8 @@ static const struct {
     const char *name;
     int (*run)(const char *const *args);
 } verbs[] = {
-    {"exit", verb_exit},   {"say", verb_say},     {"cwd", verb_cwd},     {"sleep", verb_sleep},
-    {"pour", verb_pour},   {"relay", verb_relay}, {"count", verb_count}, {"rewrite", verb_rewrite},
+    {"exit", verb_exit}, {"say", verb_say},     {"cwd", verb_cwd},     {"sleep", verb_sleep},
+    {"pour", verb_pour}, {"relay", verb_relay}, {"count", verb_count}, {"rewrite", verb_rewrite},
 };
 
 int actor_main(int argc, char **argv)

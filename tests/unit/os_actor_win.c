@@ -55,8 +55,7 @@ static void remove_below(wchar_t *path, size_t len, size_t capacity)
     }
     do {
         size_t name = wcslen(entry.cFileName);
-        bool is_dots =
-            wcscmp(entry.cFileName, L".") == 0 || wcscmp(entry.cFileName, L"..") == 0;
+        bool is_dots = wcscmp(entry.cFileName, L".") == 0 || wcscmp(entry.cFileName, L"..") == 0;
         if (is_dots || len + 1 + name + 1 > capacity) {
             continue;
         }

@@ -107,7 +107,8 @@ static void written_is_read(void)
     }
     struct sbx_str text;
     struct sbx_file_info info = {0};
-    CHECK_CODE(sbx_os_write_atomic(path, (struct sbx_str){bytes, sizeof bytes}, &err), SBX_OK, &err);
+    CHECK_CODE(sbx_os_write_atomic(path, (struct sbx_str){bytes, sizeof bytes}, &err), SBX_OK,
+               &err);
     if (!CHECK_CODE(read_text(path, sizeof bytes, &text, &info), SBX_OK, &err)) {
         return;
     }
@@ -327,9 +328,9 @@ static void timeout_ends_it(void)
     struct sbx_outcome outcome;
     const char *path = scratch("sleeper");
     uint64_t begin = sbx_os_monotonic_ns();
-    CHECK_CODE(actor_run((const char *[]){"sleep", path, "60000", NULL}, 1000 * MS, 0, &outcome,
-                         &err),
-               SBX_OK, &err);
+    CHECK_CODE(
+        actor_run((const char *[]){"sleep", path, "60000", NULL}, 1000 * MS, 0, &outcome, &err),
+        SBX_OK, &err);
     CHECK_INT(outcome.limit, SBX_LIMIT_TIMEOUT);
     CHECK_INT(outcome.origin, SBX_FROM_SBX);
     uint64_t took = sbx_os_monotonic_ns() - begin;

@@ -116,12 +116,12 @@ static void owners_are_seen(void)
 static void acl_writers_are_seen(void)
 {
     static const unsigned char acl[] = {
-        2, 0, 0, 0,                                   /* version */
-        0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,        /* owner: rw */
-        0x02, 0, 6, 0, 0xfe, 0xff, 0, 0,              /* user 65534: rw */
-        0x04, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,        /* group: r */
-        0x10, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,        /* mask: rw */
-        0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff,        /* others: none */
+        2,    0, 0, 0,                         /* version */
+        0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff, /* owner: rw */
+        0x02, 0, 6, 0, 0xfe, 0xff, 0,    0,    /* user 65534: rw */
+        0x04, 0, 4, 0, 0xff, 0xff, 0xff, 0xff, /* group: r */
+        0x10, 0, 6, 0, 0xff, 0xff, 0xff, 0xff, /* mask: rw */
+        0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, /* others: none */
     };
     const char *path = scratch("acl");
     actor_write(path, "x");

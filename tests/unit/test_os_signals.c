@@ -53,9 +53,9 @@ static long start_listener(struct actor *sbx, const char *name, const char **log
     (void)snprintf(file, sizeof file, "%s.log", name);
     *log = scratch(file);
     (void)snprintf(file, sizeof file, "%s.outcome", name);
-    CHECK(actor_start(
-        sbx, (const char *[]){"relay", scratch(file), "0", "0", "listen", pid, *log, NULL}, NULL,
-        NULL));
+    CHECK(actor_start(sbx,
+                      (const char *[]){"relay", scratch(file), "0", "0", "listen", pid, *log, NULL},
+                      NULL, NULL));
     return await_pid(pid);
 }
 
@@ -244,8 +244,8 @@ static bool open_terminal(const char *name, const char *timeout_ms)
         sbx_test_skip("pty", "no pseudo-terminal");
         return false;
     }
-    const char *argv[] = {actor_program(), "--actor", "relay", term.outcome, timeout_ms,
-                          "0",             "listen",  term.pid, term.log,    NULL};
+    const char *argv[] = {actor_program(), "--actor", "relay",  term.outcome, timeout_ms, "0",
+                          "listen",        term.pid,  term.log, NULL};
     term.shell = fork();
     if (term.shell == 0) {
         act_as_shell(terminal, argv);

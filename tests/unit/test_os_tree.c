@@ -174,10 +174,10 @@ static void death_of_sbx_ends_the_tree(void)
 {
     struct actor sbx;
     const char *child = scratch("victim");
-    CHECK(actor_start(&sbx,
-                      (const char *[]){"relay", scratch("unused"), "0", "0", "daemon", child,
-                                       RUN_FOREVER, NULL},
-                      NULL, NULL));
+    CHECK(actor_start(
+        &sbx,
+        (const char *[]){"relay", scratch("unused"), "0", "0", "daemon", child, RUN_FOREVER, NULL},
+        NULL, NULL));
     long pid = await_pid(child);
     CHECK(pid > 0 && actor_is_process_alive(pid));
     actor_kill(&sbx);
@@ -248,7 +248,8 @@ static void ignored_stays_ignored(void)
     void (*before)(int) = signal(SIGHUP, SIG_IGN);
     (void)sigprocmask(SIG_BLOCK, &usr2, NULL);
     char want[128];
-    (void)snprintf(want, sizeof want, "fd 0\nfd 1\nfd 2\nignored %d\nblocked %d\n", SIGHUP, SIGUSR2);
+    (void)snprintf(want, sizeof want, "fd 0\nfd 1\nfd 2\nignored %d\nblocked %d\n", SIGHUP,
+                   SIGUSR2);
     CHECK_TEXT(birth_with((const char *[]){NULL}), want);
     (void)signal(SIGHUP, before);
     (void)sigprocmask(SIG_UNBLOCK, &usr2, NULL);

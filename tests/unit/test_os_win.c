@@ -60,7 +60,7 @@ static void batch_files_are_refused(void)
     (void)snprintf(text, sizeof text, "@echo ran>\"%s\"\r\n", scratch("ran"));
     actor_write(scratch("bin/tool.bat"), text);
     actor_write(scratch("bin/other.CMD"), text);
-    static const char *const names[] = {"bin/tool.bat", "bin/tool",     "bin/TOOL.BAT",
+    static const char *const names[] = {"bin/tool.bat", "bin/tool",      "bin/TOOL.BAT",
                                         "bin/other",    "bin/tool.bat.", "bin/tool.bat "};
     for (size_t i = 0; i < SBX_COUNT(names); i++) {
         const char *path = scratch(names[i]);
@@ -161,9 +161,9 @@ static void birth_is_exact(void)
     (void)snprintf(number, sizeof number, "%llu", (unsigned long long)(uintptr_t)event);
     (void)SetEnvironmentVariableW(L"SECRET", L"must not pass");
     struct sbx_outcome outcome;
-    CHECK_CODE(actor_run((const char *[]){"birth", scratch("birth"), number, NULL}, 0, 0, &outcome,
-                         &err),
-               SBX_OK, &err);
+    CHECK_CODE(
+        actor_run((const char *[]){"birth", scratch("birth"), number, NULL}, 0, 0, &outcome, &err),
+        SBX_OK, &err);
     struct sbx_str rest = sbx_str(actor_read(scratch("birth")));
     size_t declared = 0;
     size_t needed = 0;
@@ -190,9 +190,9 @@ static void timeout_ends_the_tree(void)
 {
     struct sbx_outcome outcome = {0};
     const char *file = scratch("daemon");
-    CHECK_CODE(actor_run((const char *[]){"daemon", file, "600000", NULL}, 3000 * MS, 0, &outcome,
-                         &err),
-               SBX_OK, &err);
+    CHECK_CODE(
+        actor_run((const char *[]){"daemon", file, "600000", NULL}, 3000 * MS, 0, &outcome, &err),
+        SBX_OK, &err);
     CHECK_INT(outcome.limit, SBX_LIMIT_TIMEOUT);
     CHECK(pid_in(file) > 0);
     CHECK(!actor_is_process_alive(pid_in(file)));
@@ -225,10 +225,10 @@ static void death_of_sbx_ends_the_tree(void)
 {
     struct actor sbx;
     const char *child = scratch("victim");
-    CHECK(actor_start(&sbx,
-                      (const char *[]){"relay", scratch("unused"), "0", "0", "daemon", child,
-                                       "600000", NULL},
-                      NULL, NULL));
+    CHECK(actor_start(
+        &sbx,
+        (const char *[]){"relay", scratch("unused"), "0", "0", "daemon", child, "600000", NULL},
+        NULL, NULL));
     long pid = await_pid(child);
     CHECK(pid > 0 && actor_is_process_alive(pid));
     actor_kill(&sbx);
@@ -238,9 +238,9 @@ static void death_of_sbx_ends_the_tree(void)
 static void nobody_leaves_the_job(void)
 {
     struct sbx_outcome outcome;
-    CHECK_CODE(actor_run((const char *[]){"breakaway", scratch("breakaway"), NULL}, 0, 0, &outcome,
-                         &err),
-               SBX_OK, &err);
+    CHECK_CODE(
+        actor_run((const char *[]){"breakaway", scratch("breakaway"), NULL}, 0, 0, &outcome, &err),
+        SBX_OK, &err);
     CHECK_TEXT(actor_read(scratch("breakaway")), "5"); /* ERROR_ACCESS_DENIED */
 }
 
@@ -251,9 +251,9 @@ static void odd_files_do_not_hang(void)
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 1 << 20);
     struct sbx_str text;
-    static const char *const names[] = {"NUL",          "CON",           "\\\\.\\pipe\\sbx-test",
-                                        "CONIN$",       "\\\\?\\C:\\x",  "\\\\localhost\\c$\\x",
-                                        "C:\\x:stream", "\\\\.\\C:",     "COM1"};
+    static const char *const names[] = {"NUL",          "CON",          "\\\\.\\pipe\\sbx-test",
+                                        "CONIN$",       "\\\\?\\C:\\x", "\\\\localhost\\c$\\x",
+                                        "C:\\x:stream", "\\\\.\\C:",    "COM1"};
     for (size_t i = 0; i < SBX_COUNT(names); i++) {
         CHECK_CODE(sbx_os_read_file(&arena, names[i], 100, &text, NULL, &err), SBX_E_INVALID, &err);
     }

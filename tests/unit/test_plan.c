@@ -83,8 +83,9 @@ static const char *const relevant[] = {
     BASE "raw_args = [\"--as-pid-1\"]\n",
     "[sandbox]\nprofile = \"strict\"\nfs_write_allow = [\"/code\"]\nenv = [[\"A\", \"2\"]]\n",
     "[sandbox]\nprofile = \"strict\"\nfs_write_allow = [\"/code\"]\nenv = [[\"AB\", \"1\"]]\n",
-    "[sandbox]\nprofile = \"strict\"\nfs_write_allow = [\"/code\"]\nenv = [[\"A\", \"1\"], [\"B\", "
-    "\"\"]]\n",
+    ("[sandbox]\nprofile = \"strict\"\nfs_write_allow = [\"/code\"]\nenv = [[\"A\", \"1\"], "
+     "[\"B\", "
+     "\"\"]]\n"),
 };
 
 static void the_digest_changes_with_everything_that_decides(void)

@@ -103,9 +103,8 @@ static void every_platform_has_a_backend_on_an_able_machine(void)
 {
     for (int platform = 0; platform < SBX_PLATFORM_COUNT; platform++) {
         begin();
-        CHECK_CODE(
-            sbx_context_assume(&pc.arena, (enum sbx_platform)platform, &pc.context, &pc.err), SBX_OK,
-            &pc.err);
+        CHECK_CODE(sbx_context_assume(&pc.arena, (enum sbx_platform)platform, &pc.context, &pc.err),
+                   SBX_OK, &pc.err);
         CHECK_CODE(prepare(&workspace_write, NULL, NULL), SBX_OK, &pc.err);
         CHECK(sbx_backend_row(pc.prepared.selection.backend)->is_sandbox);
         CHECK_INT(pc.prepared.plan.backend, pc.prepared.selection.backend);

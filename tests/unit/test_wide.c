@@ -25,8 +25,13 @@ static struct sbx_err err;
 static void texts_round_trip(void)
 {
     static const char *const texts[] = {
-        "", "plain", "\xc3\xa4\xe2\x82\xac", "\xf0\x9f\x90\xa7", "\xef\xbf\xbf",
-        "\xf4\x8f\xbf\xbf\xf0\x90\x80\x80", "\xed\x9f\xbf\xee\x80\x80",
+        "",
+        "plain",
+        "\xc3\xa4\xe2\x82\xac",
+        "\xf0\x9f\x90\xa7",
+        "\xef\xbf\xbf",
+        "\xf4\x8f\xbf\xbf\xf0\x90\x80\x80",
+        "\xed\x9f\xbf\xee\x80\x80",
     };
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 1 << 20);
@@ -71,8 +76,8 @@ static void every_character_agrees_with_windows(void)
 static void broken_texts_are_refused(void)
 {
     static const wchar_t wide[][4] = {
-        {0xd800}, {0xdc00}, {0xd800, L'a'}, {0xdc00, 0xd800}, {L'a', 0xd83d},
-        {0xd83d, 0xd83d, 0xdc27},
+        {0xd800},         {0xdc00},       {0xd800, L'a'},
+        {0xdc00, 0xd800}, {L'a', 0xd83d}, {0xd83d, 0xd83d, 0xdc27},
     };
     static const char *const narrow[] = {"\xff", "\xc0\x80", "\xed\xa0\x80", "a\xe2\x82",
                                          "\xf4\x90\x80\x80"};
@@ -102,8 +107,15 @@ static void file_names_are_absolute(void)
     CHECK_CODE(sbx_wide_path(&arena, "x", &wide, &err), SBX_OK, &err);
     CHECK(wcsncmp(wide, L"\\\\?\\", 4) == 0 && wide[5] == L':');
     static const char *const refused[] = {
-        "",           "NUL",         "C:\\a\\NUL",      "\\\\.\\pipe\\x",  "\\\\server\\share\\x",
-        "\\\\?\\C:\\x", "C:\\a:stream", "C:\\a\\b::$DATA", "//server/share/x",
+        "",
+        "NUL",
+        "C:\\a\\NUL",
+        "\\\\.\\pipe\\x",
+        "\\\\server\\share\\x",
+        "\\\\?\\C:\\x",
+        "C:\\a:stream",
+        "C:\\a\\b::$DATA",
+        "//server/share/x",
     };
     for (size_t i = 0; i < SBX_COUNT(refused); i++) {
         enum sbx_code code = sbx_wide_path(&arena, refused[i], &wide, &err);
@@ -153,8 +165,8 @@ static void hard_arguments_round_trip(void)
 {
     check_quoting((const char *[]){"p", NULL});
     check_quoting((const char *[]){"C:\\with space\\p.exe", "", "", NULL});
-    check_quoting((const char *[]){"C:\\dir\\", "a\\", "a b\\", "\\", "\\\\", "\"", "\\\"", "\\\\\"",
-                                   "a\\\\b", "a\\\\\"b c\\\\", "\"\"", "x\"y\"z", NULL});
+    check_quoting((const char *[]){"C:\\dir\\", "a\\", "a b\\", "\\", "\\\\", "\"", "\\\"",
+                                   "\\\\\"", "a\\\\b", "a\\\\\"b c\\\\", "\"\"", "x\"y\"z", NULL});
     check_quoting((const char *[]){"p", "\t", "\n", "\v", "%PATH%", "^&|<>()!", "--x=\"y z\"",
                                    "\xf0\x9f\x90\xa7 \xc3\xa4", "'", "/c", NULL});
 }
@@ -189,7 +201,8 @@ static void impossible_lines_are_refused(void)
     static char text[40000];
     wchar_t *line = NULL;
     memset(text, 'a', SBX_COMMAND_LINE_MAX - 1 - 4);
-    CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p", text, NULL}, &line, &err), SBX_OK, &err);
+    CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p", text, NULL}, &line, &err), SBX_OK,
+               &err);
     CHECK_U64(wcslen(line), SBX_COMMAND_LINE_MAX - 1);
     text[strlen(text)] = 'a';
     CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p", text, NULL}, &line, &err), SBX_E_LIMIT,
@@ -232,9 +245,9 @@ static void declared_wins_over_needed(void)
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 1 << 20);
     wchar_t *block;
-    CHECK_CODE(sbx_environment_block(
-                   &arena, (const char *[]){"SYSTEMROOT=D:\\w", "systemdrive=D:", NULL}, &block,
-                   &err),
+    CHECK_CODE(sbx_environment_block(&arena,
+                                     (const char *[]){"SYSTEMROOT=D:\\w", "systemdrive=D:", NULL},
+                                     &block, &err),
                SBX_OK, &err);
     CHECK(wcscmp(block, L"systemdrive=D:") == 0);
     CHECK(wcscmp(block + 15, L"SYSTEMROOT=D:\\w") == 0);
@@ -282,18 +295,18 @@ static void private_lists_are_private(void)
 static void open_lists_are_seen(void)
 {
     static const wchar_t *const lists[] = {
-        L"",                                          /* none at all */
-        L"D:(A;;FA;;;WD)",                            /* everyone */
-        L"D:(A;;FW;;;BU)",                            /* users */
-        L"D:(A;;0x2;;;AU)",                           /* just the data */
-        L"D:(A;;0x4;;;AU)",                           /* just at the end */
-        L"D:(A;;SD;;;S-1-5-21-1-2-3-1002)",           /* delete, and put another there */
-        L"D:(A;;WD;;;S-1-5-21-1-2-3-1002)",           /* change the list */
-        L"D:(A;;WO;;;S-1-5-21-1-2-3-1002)",           /* take it over */
-        L"D:(A;;GW;;;S-1-5-21-1-2-3-1002)",           /* generic write */
-        L"D:(A;;GA;;;S-1-15-2-1)",                    /* every app container */
-        L"D:(A;;FA;;;S-1-5-80-1-2-3-4-5)",            /* some service */
-        L"D:(D;;FA;;;S-1-5-21-1-2-3-9)(A;;FA;;;WD)",  /* a refusal for one does not close it */
+        L"",                                         /* none at all */
+        L"D:(A;;FA;;;WD)",                           /* everyone */
+        L"D:(A;;FW;;;BU)",                           /* users */
+        L"D:(A;;0x2;;;AU)",                          /* just the data */
+        L"D:(A;;0x4;;;AU)",                          /* just at the end */
+        L"D:(A;;SD;;;S-1-5-21-1-2-3-1002)",          /* delete, and put another there */
+        L"D:(A;;WD;;;S-1-5-21-1-2-3-1002)",          /* change the list */
+        L"D:(A;;WO;;;S-1-5-21-1-2-3-1002)",          /* take it over */
+        L"D:(A;;GW;;;S-1-5-21-1-2-3-1002)",          /* generic write */
+        L"D:(A;;GA;;;S-1-15-2-1)",                   /* every app container */
+        L"D:(A;;FA;;;S-1-5-80-1-2-3-4-5)",           /* some service */
+        L"D:(D;;FA;;;S-1-5-21-1-2-3-9)(A;;FA;;;WD)", /* a refusal for one does not close it */
     };
     for (size_t i = 0; i < SBX_COUNT(lists); i++) {
         CHECK(others_may_write(lists[i]));
