@@ -36,8 +36,8 @@ static void syntax(struct sbx_findings *findings, const char *shown, struct sbx_
 {
     struct sbx_origin at = {shown, place};
     struct sbx_finding *finding =
-        sbx_findings_add(findings, err->code == SBX_E_LIMIT ? SBX_F_FILE_TOO_LARGE : SBX_F_SYNTAX,
-                         &at, "", (struct sbx_str){0}, "%s", without_place(err->text, place));
+        sbx_findings_add(findings, SBX_F_SYNTAX, &at, "", (struct sbx_str){0}, "%s",
+                         without_place(err->text, place));
     /* The hint is the offending line and a caret; it was made safe and keeps its newline. */
     if (finding != NULL && err->hint[0] != '\0')
         finding->hint = sbx_arena_copy(findings->arena, err->hint, strlen(err->hint));

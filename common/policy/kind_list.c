@@ -151,23 +151,14 @@ const struct sbx_kind sbx_kind_protect = {"a list of names",          true,
 
 /* ---- dimensions: a set ---- */
 
-/* Only what a user can restrict may be required; the rest is always in force. */
-static const struct sbx_name requirable[] = {{SBX_DIM_FILESYSTEM, "filesystem"},
-                                             {SBX_DIM_NETWORK, "network"},
-                                             {SBX_DIM_SYSCALLS, "syscalls"},
-                                             {SBX_DIM_MEMORY, "memory"},
-                                             {SBX_DIM_CPU, "cpu"},
-                                             {SBX_DIM_PROCESSES, "processes"},
-                                             {0, NULL}};
-
 static void dimension_add(const struct sbx_kind_io *io, const struct sbx_origin *at,
                           const char *key_path, struct sbx_str name, uint32_t *bits)
 {
     int value;
-    if (sbx_name_value(requirable, name, &value))
+    if (sbx_name_value(io->row->names, name, &value))
         *bits |= 1u << value;
     else
-        sbx_kind_bad_choice(io, at, key_path, name, requirable);
+        sbx_kind_bad_choice(io, at, key_path, name, io->row->names);
 }
 
 static void dimensions_from_value(const struct sbx_kind_io *io, const struct sbx_value *value,

@@ -24,6 +24,15 @@ const struct sbx_name sbx_mode_names[] = {{SBX_MODE_READ_ONLY, "read-only"},
 const struct sbx_name sbx_unit_type_names[] = {
     {SBX_UNIT_SIMPLE, "simple"}, {SBX_UNIT_ONESHOT, "oneshot"}, {0, NULL}};
 
+/* Only what a user can restrict may be required; the rest is always in force. */
+static const struct sbx_name requirable_names[] = {{SBX_DIM_FILESYSTEM, "filesystem"},
+                                                   {SBX_DIM_NETWORK, "network"},
+                                                   {SBX_DIM_SYSCALLS, "syscalls"},
+                                                   {SBX_DIM_MEMORY, "memory"},
+                                                   {SBX_DIM_CPU, "cpu"},
+                                                   {SBX_DIM_PROCESSES, "processes"},
+                                                   {0, NULL}};
+
 const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT] = {
     [SBX_KEY_PROFILE] = {SBX_KEY_PROFILE, "profile", SBX_KIND_CHOICE, FIELD(profile), 'p',
                          "profile", "NAME", sbx_profile_names, 0, 0, "absent",
@@ -119,8 +128,7 @@ const struct sbx_key_row sbx_key_rows[SBX_KEY_COUNT] = {
                           "extra bwrap arguments; needs the administrator's allow_raw_bwrap",
                           "[\"--hostname\", \"box\"]", 1u << SBX_LINUX},
     [SBX_KEY_REQUIRE] = {SBX_KEY_REQUIRE, "require", SBX_KIND_DIMENSIONS, FIELD(require), 0,
-                         "require", "DIMENSION[,…]", sbx_dimension_names, 0, 0,
-                         "filesystem, network",
+                         "require", "DIMENSION[,…]", requirable_names, 0, 0, "filesystem, network",
                          "dimensions that must be enforced, else sbx refuses",
                          "[\"filesystem\", \"network\", \"memory\"]", ALL},
 };

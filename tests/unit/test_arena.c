@@ -209,19 +209,17 @@ static void printing_gives_the_whole_text_or_null(void)
     CHECK(sbx_arena_printf(&arena, "%0100d", 0) != NULL);
 }
 
+#ifndef _WIN32 /* that C library prints anything */
 /* Half of a pair is no character in any encoding. */
 static void a_print_that_cannot_be_made_is_null(void)
 {
     static const wchar_t bad_wide[] = {0xdc00, 0};
-    if (snprintf(NULL, 0, "%ls", bad_wide) >= 0) {
-        sbx_test_skip("printf-refuses", "this C library prints half of a surrogate pair");
-        return;
-    }
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 1000);
     CHECK(sbx_arena_printf(&arena, "%ls", bad_wide) == NULL);
     CHECK_U64(arena.used_bytes, 0);
 }
+#endif
 
 struct item {
     uint32_t number;
@@ -364,7 +362,9 @@ static const struct sbx_test tests[] = {
     {"many small allocations take few blocks", many_small_allocations_take_few_blocks},
     {"a copy ends in NUL and may hold NUL", a_copy_ends_in_nul_and_may_hold_nul},
     {"printing gives the whole text or NULL", printing_gives_the_whole_text_or_null},
+#ifndef _WIN32
     {"a print that cannot be made is NULL", a_print_that_cannot_be_made_is_null},
+#endif
     {"pushing keeps all items", pushing_keeps_all_items},
     {"the newest array grows in place", the_newest_array_grows_in_place},
     {"a taken off item comes back zeroed", a_taken_off_item_comes_back_zeroed},

@@ -263,18 +263,16 @@ static void formatting_into_almost_nothing_is_cut_without_a_mark(void)
 /* Half of a pair is no character in any encoding. */
 static const wchar_t bad_wide[] = {0xdc00, 0};
 
+#ifndef _WIN32 /* that C library prints anything */
 static void a_text_that_cannot_be_made_says_so(void)
 {
     char out[40];
-    if (snprintf(NULL, 0, "%ls", bad_wide) >= 0) {
-        sbx_test_skip("printf-refuses", "this C library prints half of a surrogate pair");
-        return;
-    }
     sbx_text_format(out, sizeof out, "a %ls", bad_wide);
     CHECK_TEXT(out, "(this text cannot be shown)");
     sbx_text_format(out, 6, "a %ls", bad_wide);
     CHECK_TEXT(out, "(this");
 }
+#endif
 
 static const struct sbx_test tests[] = {
     {"NULL is the empty view", null_is_the_empty_view},
@@ -292,7 +290,9 @@ static const struct sbx_test tests[] = {
     {"formatting cuts at a character and says so", formatting_cuts_at_a_character_and_says_so},
     {"formatting into almost nothing is cut without a mark",
      formatting_into_almost_nothing_is_cut_without_a_mark},
+#ifndef _WIN32
     {"a text that cannot be made says so", a_text_that_cannot_be_made_says_so},
+#endif
 };
 
 SBX_TEST_MAIN("str", tests)
