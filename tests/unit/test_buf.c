@@ -274,10 +274,9 @@ static void visible_text_is_safe_whatever_the_bytes(void)
     CHECK_U64(wrong, 0);
 }
 
+#ifndef _WIN32 /* that C library prints anything */
 /* Half of a pair is no character in any encoding. */
 static const wchar_t bad_wide[] = {0xdc00, 0};
-
-#ifndef _WIN32 /* that C library prints anything */
 static void a_print_that_cannot_be_made_fails(void)
 {
     AUTO_BUF buf;
