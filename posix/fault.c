@@ -3,18 +3,12 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stddef.h>
 
 #include "common/base/attr.h"
-#include "common/base/str.h"
 
 #include "common/base/banned.h"
 
-static const struct {
-    int raw;
-    enum sbx_code code;
-    const char *text;
-} faults[] = {
+static const struct sbx_fault_row rows[] = {
     {ENOENT, SBX_E_NOT_FOUND, "no such file or directory"},
     {ENOTDIR, SBX_E_NOT_FOUND, "a part of the path is not a directory"},
     {EACCES, SBX_E_DENIED, "permission denied"},
@@ -44,37 +38,23 @@ static const struct {
     {EBUSY, SBX_E_IO, "it is in use"},
 };
 
+static const struct sbx_fault_table faults = {SBX_OS_ERRNO, rows, SBX_COUNT(rows)};
+
 enum sbx_code sbx_errno_code(int raw)
 {
-    for (size_t i = 0; i < SBX_COUNT(faults); i++) {
-        if (faults[i].raw == raw) {
-            return faults[i].code;
-        }
-    }
-    return SBX_E_IO;
+    return sbx_fault_code(&faults, raw);
 }
 
 const char *sbx_errno_text(int raw)
 {
-    for (size_t i = 0; i < SBX_COUNT(faults); i++) {
-        if (faults[i].raw == raw) {
-            return faults[i].text;
-        }
-    }
-    return "system error";
+    return sbx_fault_text(&faults, raw);
 }
 
 enum sbx_code sbx_err_errno(struct sbx_err *err, int raw, const char *call, const char *format, ...)
 {
-    enum sbx_code code = sbx_errno_code(raw);
-    if (err == NULL) {
-        return code;
-    }
-    /* A long path must not push the meaning out of the text. */
-    char what[sizeof err->text - 64];
     va_list args;
     va_start(args, format);
-    sbx_text_vformat(what, sizeof what, format, args);
+    enum sbx_code code = sbx_fault_set(err, &faults, raw, call, format, args);
     va_end(args);
-    return sbx_err_os(err, code, SBX_OS_ERRNO, raw, call, "%s: %s", what, sbx_errno_text(raw));
+    return code;
 }

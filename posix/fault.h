@@ -2,7 +2,7 @@
 #ifndef SBX_POSIX_FAULT_H
 #define SBX_POSIX_FAULT_H
 
-#include "common/base/err.h"
+#include "common/base/fault.h"
 
 /* SBX_E_NOT_FOUND, SBX_E_DENIED, SBX_E_NOMEM, SBX_E_INVALID, or SBX_E_IO for any other. */
 enum sbx_code sbx_errno_code(int raw);

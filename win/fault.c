@@ -2,18 +2,12 @@
 #include "win/fault.h"
 
 #include <stdarg.h>
-#include <stddef.h>
 
 #include "common/base/attr.h"
-#include "common/base/str.h"
 
 #include "common/base/banned.h"
 
-static const struct {
-    DWORD raw;
-    enum sbx_code code;
-    const char *text;
-} faults[] = {
+static const struct sbx_fault_row rows[] = {
     {ERROR_FILE_NOT_FOUND, SBX_E_NOT_FOUND, "the file does not exist"},
     {ERROR_PATH_NOT_FOUND, SBX_E_NOT_FOUND, "a directory on the way does not exist"},
     {ERROR_BAD_PATHNAME, SBX_E_NOT_FOUND, "the path is wrong"},
@@ -49,38 +43,24 @@ static const struct {
     {ERROR_CALL_NOT_IMPLEMENTED, SBX_E_UNSUPPORTED, "this Windows does not support it"},
 };
 
+static const struct sbx_fault_table faults = {SBX_OS_WIN32, rows, SBX_COUNT(rows)};
+
 enum sbx_code sbx_win32_code(DWORD raw)
 {
-    for (size_t i = 0; i < SBX_COUNT(faults); i++) {
-        if (faults[i].raw == raw) {
-            return faults[i].code;
-        }
-    }
-    return SBX_E_IO;
+    return sbx_fault_code(&faults, raw);
 }
 
 const char *sbx_win32_text(DWORD raw)
 {
-    for (size_t i = 0; i < SBX_COUNT(faults); i++) {
-        if (faults[i].raw == raw) {
-            return faults[i].text;
-        }
-    }
-    return "system error";
+    return sbx_fault_text(&faults, raw);
 }
 
 enum sbx_code sbx_err_win32(struct sbx_err *err, DWORD raw, const char *call, const char *format,
                             ...)
 {
-    enum sbx_code code = sbx_win32_code(raw);
-    if (err == NULL) {
-        return code;
-    }
-    /* A long path must not push the meaning out of the text. */
-    char what[sizeof err->text - 64];
     va_list args;
     va_start(args, format);
-    sbx_text_vformat(what, sizeof what, format, args);
+    enum sbx_code code = sbx_fault_set(err, &faults, raw, call, format, args);
     va_end(args);
-    return sbx_err_os(err, code, SBX_OS_WIN32, raw, call, "%s: %s", what, sbx_win32_text(raw));
+    return code;
 }

@@ -4,7 +4,7 @@
 
 #include <windows.h>
 
-#include "common/base/err.h"
+#include "common/base/fault.h"
 
 /* Not in every header. */
 #define SBX_ERROR_VIRUS_INFECTED 225

@@ -1,5 +1,6 @@
 /* Unit tests of common/base/err. */
 #include "common/base/err.h"
+#include "common/base/fault.h"
 
 #include <string.h>
 
@@ -171,7 +172,45 @@ static void an_error_may_quote_itself(void)
     CHECK_TEXT(err.text, "second after again first: first");
 }
 
+static const struct sbx_fault_row fault_rows[] = {
+    {2, SBX_E_NOT_FOUND, "no such thing"},
+    {5, SBX_E_DENIED, "not allowed"},
+};
+static const struct sbx_fault_table faults = {SBX_OS_ERRNO, fault_rows, SBX_COUNT(fault_rows)};
+
+static enum sbx_code set_fault(struct sbx_err *err, int64_t raw, const char *format, ...)
+    SBX_PRINTF(3, 4);
+static enum sbx_code set_fault(struct sbx_err *err, int64_t raw, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    enum sbx_code code = sbx_fault_set(err, &faults, raw, "openat", format, args);
+    va_end(args);
+    return code;
+}
+
+static void a_raw_code_gets_its_meaning(void)
+{
+    struct sbx_err err = {0};
+    CHECK_INT(set_fault(&err, 5, "cannot open \"%s\"", "x"), SBX_E_DENIED);
+    CHECK_TEXT(err.text, "cannot open \"x\": not allowed");
+    CHECK_TEXT(err.call, "openat");
+    CHECK_INT(err.raw, 5);
+    CHECK_INT(set_fault(&err, 99, "x"), SBX_E_IO);
+    CHECK_TEXT(err.text, "x: system error");
+    CHECK_INT(set_fault(NULL, 2, "x"), SBX_E_NOT_FOUND);
+}
+
+static void a_long_text_does_not_hide_the_meaning(void)
+{
+    struct sbx_err err = {0};
+    CHECK_INT(set_fault(&err, 2, "%02000d", 7), SBX_E_NOT_FOUND);
+    CHECK(sbx_str_ends(sbx_str(err.text), ": no such thing"));
+}
+
 static const struct sbx_test tests[] = {
+    {"a raw code of the system gets its meaning in words", a_raw_code_gets_its_meaning},
+    {"a long text does not hide the meaning of a code", a_long_text_does_not_hide_the_meaning},
     {"every code has its own text", every_code_has_its_own_text},
     {"a value outside the enum is unknown", a_value_outside_the_enum_is_unknown},
     {"setting fills everything", setting_fills_everything},
