@@ -13,7 +13,7 @@ struct template_row {
 
 static const struct template_row templates[] = {
     {"default", NULL, NULL, NULL},
-    {"node", NULL, "\":home/.npm\"", "\"registry.example\""},
+    {"node", NULL, "\":home/.npm\"", NULL},
     {"python", "\"VIRTUAL_ENV\"", "\":home/.cache/pip\"",
      "\"pypi.org\", \"files.pythonhosted.org\""},
     {"rust", "\"CARGO_HOME\", \"RUSTUP_HOME\"", "\":home/.cargo/registry\"",
