@@ -13,23 +13,13 @@ static void verify_one(const struct sbx_manifest *manifest, const struct sbx_con
     sbx_policy_resolve(findings->arena, manifest, context, ceiling, findings, &policy);
 }
 
-static void set_project(struct sbx_arena *arena, const char *path, struct sbx_context *context)
-{
-    struct sbx_err ignored = {0};
-    struct sbx_path real;
-    context->project = context->cwd;
-    if (context->is_assumed || sbx_text_eq(path, "-")) return;
-    if (sbx_os_real_path(arena, path, &real, &ignored) != SBX_OK) return;
-    struct sbx_path parent = sbx_path_parent(arena, real);
-    if (parent.text != NULL) context->project = parent;
-}
-
 static void verify_file(const char *path, struct sbx_context *context,
                         const struct sbx_ceiling *ceiling, struct sbx_findings *findings)
 {
     struct sbx_loaded loaded;
     if (!sbx_load_document(findings->arena, path, path, findings, &loaded)) return;
-    set_project(findings->arena, path, context);
+    struct sbx_path unused;
+    sbx_setup_project(findings->arena, context, path, &unused);
     if (loaded.document.has_sandbox)
         verify_one(&loaded.document.sandbox, context, ceiling, findings);
     for (size_t i = 0; i < loaded.document.unit_count; i++) {

@@ -64,16 +64,21 @@ static bool is_callers(struct sbx_cli *cli, const struct sbx_setup *setup,
     return false;
 }
 
-/* The directory of the manifest is its project; "-" is read from where the caller stands. */
-static void set_project(struct sbx_cli *cli, struct sbx_setup *setup)
+void sbx_setup_project(struct sbx_arena *arena, struct sbx_context *context, const char *path,
+                       struct sbx_path *real)
 {
     struct sbx_err ignored = {0};
-    struct sbx_path real;
-    if (setup->context.is_assumed || sbx_text_eq(setup->manifest_shown, "-")) return;
-    if (sbx_os_real_path(&cli->arena, setup->manifest_path.text, &real, &ignored) != SBX_OK) return;
-    setup->manifest_path = real;
-    struct sbx_path parent = sbx_path_parent(&cli->arena, real);
-    if (parent.text != NULL) setup->context.project = parent;
+    context->project = context->cwd;
+    if (context->is_assumed || sbx_text_eq(path, "-")) return;
+    if (sbx_os_real_path(arena, path, real, &ignored) != SBX_OK) return;
+    struct sbx_path parent = sbx_path_parent(arena, *real);
+    if (parent.text != NULL) context->project = parent;
+}
+
+static void default_manifest(struct sbx_manifest *out)
+{
+    *out = (struct sbx_manifest){.mode = SBX_MODE_WORKSPACE_WRITE, .set = 1u << SBX_KEY_MODE};
+    out->at[SBX_KEY_MODE].source = "default";
 }
 
 static enum sbx_code read_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
@@ -87,21 +92,13 @@ static enum sbx_code read_manifest(struct sbx_cli *cli, struct sbx_setup *setup,
     for (size_t i = 0; i < SBX_SHA256_HEX; i++) setup->manifest_digest[i] = loaded.digest[i];
     if (!is_callers(cli, setup, &loaded.info))
         return sbx_err_set(err, SBX_E_UNTRUSTED, "the manifest belongs to another user");
-    set_project(cli, setup);
-    *out = loaded.document.sandbox;
-    if (!loaded.document.has_sandbox) {
-        /* Units alone say nothing about this run. */
-        out->mode = SBX_MODE_WORKSPACE_WRITE;
-        out->set |= 1u << SBX_KEY_MODE;
-        out->at[SBX_KEY_MODE].source = "default";
-    }
+    sbx_setup_project(&cli->arena, &setup->context, path, &setup->manifest_path);
+    /* Units alone say nothing about this run. */
+    if (loaded.document.has_sandbox)
+        *out = loaded.document.sandbox;
+    else
+        default_manifest(out);
     return SBX_OK;
-}
-
-static void default_manifest(struct sbx_manifest *out)
-{
-    *out = (struct sbx_manifest){.mode = SBX_MODE_WORKSPACE_WRITE, .set = 1u << SBX_KEY_MODE};
-    out->at[SBX_KEY_MODE].source = "default";
 }
 
 static enum sbx_code find_manifest(struct sbx_cli *cli, struct sbx_setup *setup,

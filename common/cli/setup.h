@@ -27,6 +27,11 @@ enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
                                 struct sbx_setup *setup, struct sbx_prepared *out,
                                 struct sbx_err *err) SBX_MUST_USE;
 
+/* Sets context->project to the directory of the manifest at `path`, and *real to its real name; "-" and
+ * plans for another machine keep cwd, and *real as it is. */
+void sbx_setup_project(struct sbx_arena *arena, struct sbx_context *context, const char *path,
+                       struct sbx_path *real);
+
 /* This machine's context, or with --platform an assumed one. */
 enum sbx_code sbx_setup_context(struct sbx_cli *cli, struct sbx_context *out,
                                 struct sbx_err *err) SBX_MUST_USE;

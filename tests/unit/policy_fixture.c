@@ -204,3 +204,16 @@ void fixture_plan(struct fixture *f)
     CHECK_CODE(sbx_plan_make(&f->arena, &f->policy, &f->facts, backend, no_command, &f->plan, &err),
                SBX_OK, &err);
 }
+
+struct sbx_selection fixture_choose(struct fixture *f, const char *request, const char *opt_in)
+{
+    struct sbx_selection out;
+    struct sbx_select_input input = {.platform = f->context.platform,
+                                     .request = request,
+                                     .opt_in = opt_in,
+                                     .policy = &f->policy,
+                                     .facts = &f->facts,
+                                     .ceiling = &f->ceiling};
+    sbx_select(&f->arena, &input, &out);
+    return out;
+}

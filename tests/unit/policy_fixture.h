@@ -58,4 +58,7 @@ void fixture_print_findings(const struct fixture *f);
 /* f->plan for the first backend of the platform, without a command; a failed check without one. */
 void fixture_plan(struct fixture *f);
 
+/* What selection says about the fixture's policy, facts and ceiling. */
+struct sbx_selection fixture_choose(struct fixture *f, const char *request, const char *opt_in);
+
 #endif

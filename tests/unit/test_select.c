@@ -16,19 +16,6 @@ static const char external_mode[] = "[sandbox]\nmode = \"external-sandbox\"\nreq
 static const char no_profile[] = "[sandbox]\nprofile = \"none\"\n";
 static const char danger[] = "[sandbox]\nmode = \"danger-full-access\"\n";
 
-static struct sbx_selection choose(struct fixture *f, const char *request, const char *opt_in)
-{
-    struct sbx_selection out;
-    struct sbx_select_input input = {.platform = f->context.platform,
-                                     .request = request,
-                                     .opt_in = opt_in,
-                                     .policy = &f->policy,
-                                     .facts = &f->facts,
-                                     .ceiling = &f->ceiling};
-    sbx_select(&f->arena, &input, &out);
-    return out;
-}
-
 /* Every probe failed, each with its own reason. */
 static void break_all(struct fixture *f)
 {
@@ -282,7 +269,7 @@ static void every_row_of_the_decision_table_decides_as_it_says(void)
         for (size_t k = 0; k < SBX_COUNT(row->passed) && row->passed[k] != SBX_BACKEND_COUNT; k++) {
             pass(&f, row->passed[k]);
         }
-        struct sbx_selection got = choose(&f, row->request, row->opt_in);
+        struct sbx_selection got = fixture_choose(&f, row->request, row->opt_in);
         if (got.backend != row->want) {
             printf("# %s: %s\n", row->what, got.why == NULL ? "" : got.why);
         }
@@ -311,8 +298,8 @@ static void the_opt_in_has_two_spellings_and_no_other(void)
         AUTO_FIXTURE f;
         fixture_policy(&f, SBX_LINUX, strict);
         break_all(&f);
-        CHECK_INT(choose(&f, "none", no[i]).backend, SBX_BACKEND_FAIL_CLOSED);
-        CHECK_INT(choose(&f, NULL, no[i]).backend, SBX_BACKEND_FAIL_CLOSED);
+        CHECK_INT(fixture_choose(&f, "none", no[i]).backend, SBX_BACKEND_FAIL_CLOSED);
+        CHECK_INT(fixture_choose(&f, NULL, no[i]).backend, SBX_BACKEND_FAIL_CLOSED);
     }
 }
 
@@ -323,12 +310,12 @@ static void the_administrator_can_take_both_keys_away(void)
     CHECK(fixture_ceiling(&f, "allow_none = false\n") && fixture_read(&f, strict));
     fixture_resolve(&f);
     break_all(&f);
-    CHECK_INT(choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
-    CHECK_INT(choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
-    CHECK(strstr(choose(&f, NULL, "1").why, "administrator") != NULL);
+    CHECK_INT(fixture_choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK(strstr(fixture_choose(&f, NULL, "1").why, "administrator") != NULL);
     f.ceiling.allow_none = true;
-    CHECK_INT(choose(&f, "none", "1").backend, SBX_BACKEND_NONE);
-    CHECK_INT(choose(&f, NULL, "1").backend, SBX_BACKEND_NONE);
+    CHECK_INT(fixture_choose(&f, "none", "1").backend, SBX_BACKEND_NONE);
+    CHECK_INT(fixture_choose(&f, NULL, "1").backend, SBX_BACKEND_NONE);
 }
 
 static void a_forced_backend_is_the_only_one(void)
@@ -340,14 +327,14 @@ static void a_forced_backend_is_the_only_one(void)
     break_all(&f);
     pass(&f, SBX_BACKEND_BWRAP);
     pass(&f, SBX_BACKEND_LANDLOCK);
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_LANDLOCK);
-    CHECK_INT(choose(&f, "landlock", "1").backend, SBX_BACKEND_LANDLOCK);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_LANDLOCK);
+    CHECK_INT(fixture_choose(&f, "landlock", "1").backend, SBX_BACKEND_LANDLOCK);
     static const char *const others[] = {"bwrap", "native", "docker", "none", "external", "wat"};
     for (size_t i = 0; i < SBX_COUNT(others); i++) {
-        CHECK_INT(choose(&f, others[i], "1").backend, SBX_BACKEND_FAIL_CLOSED);
+        CHECK_INT(fixture_choose(&f, others[i], "1").backend, SBX_BACKEND_FAIL_CLOSED);
     }
     f.facts.probe[SBX_BACKEND_LANDLOCK].state = SBX_PROBE_FAILED;
-    CHECK_INT(choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
     static const char *const useless[] = {"backend = \"none\"\n", "backend = \"fail-closed\"\n",
                                           "backend = \"seatbelt\"\n"};
     for (size_t i = 0; i < SBX_COUNT(useless); i++) {
@@ -355,8 +342,8 @@ static void a_forced_backend_is_the_only_one(void)
         for (int k = 0; k < SBX_BACKEND_COUNT; k++) {
             pass(&f, (enum sbx_backend_id)k);
         }
-        CHECK_INT(choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
-        CHECK_INT(choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
+        CHECK_INT(fixture_choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
+        CHECK_INT(fixture_choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
     }
 }
 
@@ -372,23 +359,24 @@ static void probes_are_asked_for_strongest_first_and_only_when_needed(void)
     static const enum sbx_backend_id order[] = {SBX_BACKEND_BWRAP, SBX_BACKEND_NATIVE,
                                                 SBX_BACKEND_LANDLOCK};
     for (size_t i = 0; i < SBX_COUNT(order); i++) {
-        struct sbx_selection asked = choose(&f, NULL, "1");
+        struct sbx_selection asked = fixture_choose(&f, NULL, "1");
         CHECK(asked.needs_probe && asked.backend == order[i]);
         f.facts.probe[order[i]] = (struct sbx_probe){.state = SBX_PROBE_FAILED, .reason = "no"};
     }
     /* docker and external stay untried: nobody asked for them. */
-    struct sbx_selection end = choose(&f, NULL, NULL);
+    struct sbx_selection end = fixture_choose(&f, NULL, NULL);
     CHECK(!end.needs_probe && end.backend == SBX_BACKEND_FAIL_CLOSED);
     CHECK_INT(end.tried_count, 3);
-    struct sbx_selection docker = choose(&f, "docker", NULL);
+    struct sbx_selection docker = fixture_choose(&f, "docker", NULL);
     CHECK(docker.needs_probe && docker.backend == SBX_BACKEND_DOCKER);
-    struct sbx_selection external = choose(&f, "external", NULL);
+    struct sbx_selection external = fixture_choose(&f, "external", NULL);
     CHECK(external.needs_probe && external.backend == SBX_BACKEND_EXTERNAL);
     /* Neither refusal nor opt-in needs a probe. */
-    CHECK(!choose(&f, "none", "1").needs_probe && !choose(&f, "wat", "1").needs_probe);
+    CHECK(!fixture_choose(&f, "none", "1").needs_probe &&
+          !fixture_choose(&f, "wat", "1").needs_probe);
     pass(&f, SBX_BACKEND_BWRAP);
     f.facts.probe[SBX_BACKEND_NATIVE].state = SBX_PROBE_UNTRIED;
-    struct sbx_selection chosen = choose(&f, NULL, NULL);
+    struct sbx_selection chosen = fixture_choose(&f, NULL, NULL);
     CHECK(!chosen.needs_probe && chosen.backend == SBX_BACKEND_BWRAP);
     CHECK_INT(chosen.tried[1].verdict, SBX_VERDICT_NOT_REACHED);
 }
@@ -403,22 +391,22 @@ static void a_backend_that_cannot_represent_the_manifest_makes_way_for_the_next(
     CHECK_INT(f.findings.errors, 0);
     break_all(&f);
     pass(&f, SBX_BACKEND_NATIVE);
-    struct sbx_selection native = choose(&f, NULL, "1");
+    struct sbx_selection native = fixture_choose(&f, NULL, "1");
     CHECK_INT(native.backend, SBX_BACKEND_FAIL_CLOSED);
     CHECK_INT(native.tried[1].verdict, SBX_VERDICT_CANNOT);
     CHECK(strstr(native.tried[1].reason, "raw bwrap arguments") != NULL);
     pass(&f, SBX_BACKEND_BWRAP);
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
 
     AUTO_FIXTURE hosts;
     fixture_policy(&hosts, SBX_LINUX,
                    "[sandbox]\nprofile = \"strict\"\nnetwork = { kind = "
                    "\"allow_hosts\", hosts = [\"a.org\"] }\n");
     hosts.facts.has_egress = false;
-    CHECK_INT(choose(&hosts, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&hosts, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
     hosts.facts.has_egress = true;
-    CHECK_INT(choose(&hosts, NULL, NULL).backend, SBX_BACKEND_BWRAP);
-    CHECK_INT(choose(&hosts, "landlock", NULL).backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&hosts, NULL, NULL).backend, SBX_BACKEND_BWRAP);
+    CHECK_INT(fixture_choose(&hosts, "landlock", NULL).backend, SBX_BACKEND_FAIL_CLOSED);
 }
 
 /* ---- require ---- */
@@ -429,16 +417,16 @@ static void what_is_required_is_enforced_or_refused(void)
     fixture_policy(&f, SBX_LINUX,
                    "[sandbox]\nprofile = \"strict\"\nmax_memory_bytes = \"1GiB\"\n"
                    "require = [\"memory\"]\n");
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
     f.facts.cgroup = SBX_CGROUP_NONE;
-    struct sbx_selection refused = choose(&f, NULL, "1");
+    struct sbx_selection refused = fixture_choose(&f, NULL, "1");
     CHECK_INT(refused.backend, SBX_BACKEND_FAIL_CLOSED);
     CHECK_INT(refused.tried[0].verdict, SBX_VERDICT_BELOW_REQUIRE);
     CHECK(strstr(refused.tried[0].reason, "\"memory\", which would be best-effort") != NULL);
     /* Without a sandbox nothing is enforced, so an explicit list refuses that too. */
     break_all(&f);
-    CHECK_INT(choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
-    CHECK_INT(choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, "none", "1").backend, SBX_BACKEND_FAIL_CLOSED);
 }
 
 static void the_default_requirement_refuses_what_is_only_best_effort(void)
@@ -446,18 +434,18 @@ static void the_default_requirement_refuses_what_is_only_best_effort(void)
     AUTO_FIXTURE f;
     fixture_policy(&f, SBX_LINUX, strict);
     pass(&f, SBX_BACKEND_EXTERNAL);
-    struct sbx_selection external = choose(&f, "external", NULL);
+    struct sbx_selection external = fixture_choose(&f, "external", NULL);
     CHECK_INT(external.backend, SBX_BACKEND_FAIL_CLOSED);
     CHECK_INT(external.tried[0].verdict, SBX_VERDICT_BELOW_REQUIRE);
     /* Landlock alone without seccomp holds no network. */
     break_all(&f);
     pass(&f, SBX_BACKEND_LANDLOCK);
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_LANDLOCK);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_LANDLOCK);
     f.facts.has_seccomp = false;
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_FAIL_CLOSED);
     f.facts.has_seccomp = true;
     f.facts.landlock_abi = 0;
-    CHECK_INT(choose(&f, NULL, NULL).backend, SBX_BACKEND_FAIL_CLOSED);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_FAIL_CLOSED);
 }
 
 /* ---- the refusal ---- */
@@ -468,7 +456,7 @@ static void a_refusal_says_what_was_tried_why_and_what_to_do(void)
         AUTO_FIXTURE f;
         fixture_policy(&f, (enum sbx_platform)platform, strict);
         break_all(&f);
-        struct sbx_selection selection = choose(&f, NULL, NULL);
+        struct sbx_selection selection = fixture_choose(&f, NULL, NULL);
         const char *text = refusal(&f, &selection);
         CHECK(strncmp(text, "sandbox UNAVAILABLE and unsandboxed execution is not permitted\n",
                       62) == 0);
@@ -491,7 +479,7 @@ static void every_refusal_of_the_table_has_a_reason_and_names_both_keys(void)
         AUTO_FIXTURE f;
         fixture_policy(&f, rows[i].platform, rows[i].manifest);
         break_all(&f);
-        struct sbx_selection selection = choose(&f, rows[i].request, rows[i].opt_in);
+        struct sbx_selection selection = fixture_choose(&f, rows[i].request, rows[i].opt_in);
         if (selection.backend != SBX_BACKEND_FAIL_CLOSED) {
             continue;
         }
@@ -506,9 +494,9 @@ static void an_unknown_name_is_shown_safely_with_the_nearest_one(void)
 {
     AUTO_FIXTURE f;
     fixture_policy(&f, SBX_LINUX, strict);
-    struct sbx_selection typo = choose(&f, "bwarp", "1");
+    struct sbx_selection typo = fixture_choose(&f, "bwarp", "1");
     CHECK(strstr(typo.why, "\"bwarp\"; did you mean \"bwrap\"?") != NULL);
-    struct sbx_selection evil = choose(&f, "\x1b[2J", "1");
+    struct sbx_selection evil = fixture_choose(&f, "\x1b[2J", "1");
     CHECK(strchr(evil.why, '\x1b') == NULL && strstr(evil.why, "\\x1b[2J") != NULL);
 }
 

@@ -7,19 +7,6 @@
 
 #include "common/base/banned.h"
 
-static struct sbx_selection choose(struct fixture *f, const char *request, const char *opt_in)
-{
-    struct sbx_selection out;
-    struct sbx_select_input input = {.platform = f->context.platform,
-                                     .request = request,
-                                     .opt_in = opt_in,
-                                     .policy = &f->policy,
-                                     .facts = &f->facts,
-                                     .ceiling = &f->ceiling};
-    sbx_select(&f->arena, &input, &out);
-    return out;
-}
-
 /* When `none` may run, in other words than the table: both keys turned and nobody against it, or the opt-in on a
  * machine where nothing works at all and a sandbox was wanted. */
 static bool may_run_without(const struct fixture *f, const char *request, const char *opt_in,
@@ -51,7 +38,7 @@ static void sweep_one(struct fixture *f, const char *request, const char *opt_in
     for (; *order != SBX_BACKEND_COUNT; order++) {
         any_works |= f->facts.probe[*order].state == SBX_PROBE_PASSED;
     }
-    struct sbx_selection got = choose(f, request, opt_in);
+    struct sbx_selection got = fixture_choose(f, request, opt_in);
     bool want = may_run_without(f, request, opt_in, any_works);
     *nones += got.backend == SBX_BACKEND_NONE;
     CHECK((got.backend == SBX_BACKEND_NONE) == want);
