@@ -237,7 +237,7 @@ int sbx_cmd_run(struct sbx_cli *cli)
 {
     static struct sbx_prepared prepared;
     struct sbx_setup setup;
-    struct sbx_outcome outcome = {0};
+    struct sbx_run_record record = {0};
     struct sbx_err err = {0};
     struct run_report report = {.setup = &setup};
     int bad_target = check_json_target(cli);
@@ -250,11 +250,11 @@ int sbx_cmd_run(struct sbx_cli *cli)
     report.prepared = &prepared;
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
-    enum sbx_code code = sbx_run(&cli->arena, &prepared, &outcome, &err);
+    enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
     if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
-    report.outcome = &outcome;
-    report.status = sbx_outcome_status(&outcome);
-    tell_limit(cli, &prepared, &outcome);
+    report.outcome = &record.outcome;
+    report.status = sbx_outcome_status(&record.outcome);
+    tell_limit(cli, &prepared, &record.outcome);
     send_json(cli, &report);
     return (int)report.status;
 }
