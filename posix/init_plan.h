@@ -14,8 +14,9 @@ enum {
     SBX_INIT_FD_PLAN = 4,    /* the block */
     SBX_INIT_FD_ORDERS = 5,  /* read end */
     SBX_INIT_FD_REPORTS = 6, /* write end */
-    SBX_INIT_FD_FIRST_FREE = 7,
-    SBX_INIT_FD_RULESET = 7, /* only with SBX_INIT_HAS_RULESET */
+    SBX_INIT_FD_STDERR = 7,  /* becomes 2: until then that is where the helper complains */
+    SBX_INIT_FD_RULESET = 8, /* only with SBX_INIT_HAS_RULESET */
+    SBX_INIT_FD_FIRST_FREE = 9,
 };
 
 enum {

@@ -12,7 +12,7 @@
 
 #include "common/base/banned.h"
 
-enum { KILL = 9, CLOSE_FROM = 8 };
+enum { KILL = 9 };
 
 static void must(int32_t step, long answer)
 {
@@ -30,8 +30,10 @@ void init_harden(const struct init *init)
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0));
     (void)SYS1(close, SBX_INIT_FD_IMAGE);
     (void)SYS1(close, SBX_INIT_FD_PLAN);
+    must(SBX_INIT_STEP_HARDEN, SYS3(dup3, SBX_INIT_FD_STDERR, 2, 0));
+    (void)SYS1(close, SBX_INIT_FD_STDERR);
     must(SBX_INIT_STEP_HARDEN,
-         SYS3(close_range, has_ruleset ? CLOSE_FROM : SBX_INIT_FD_FIRST_FREE, ~0u, 0));
+         SYS3(close_range, has_ruleset ? SBX_INIT_FD_FIRST_FREE : SBX_INIT_FD_RULESET, ~0u, 0));
     if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0) {
         if (SYS0(getpid) != 1) {
             init_fail(SBX_INIT_STEP_HARDEN, -1);
