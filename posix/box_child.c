@@ -57,18 +57,12 @@ static void put(const struct sbx_box_child *plan, int from, int to)
     }
 }
 
-static void place_streams(const struct sbx_box_child *plan, int command_stderr)
+/* Where one of the command's streams goes: the box's own terminal, a pipe of the keeper, or sbx's own. */
+static int stream_of(const struct sbx_box_child *plan, int piped, int own)
 {
-    const struct sbx_box *box = plan->box;
-    if (box->terminal_slave_fd >= 0) {
-        int slave = lift(plan, box->terminal_slave_fd);
-        put(plan, slave, STDIN_FILENO);
-        put(plan, slave, STDOUT_FILENO);
-    } else if (plan->stdout_fd >= 0) {
-        put(plan, plan->stdout_fd, STDOUT_FILENO);
-    }
-    put(plan, lift(plan, box->diagnostics_fd), STDERR_FILENO);
-    put(plan, command_stderr, SBX_INIT_FD_STDERR);
+    return lift(plan, plan->box->terminal_slave_fd >= 0 ? plan->box->terminal_slave_fd
+                      : piped >= 0                      ? piped
+                                                        : own);
 }
 
 noreturn void sbx_box_child_main(const struct sbx_box_child *plan)
@@ -84,17 +78,21 @@ noreturn void sbx_box_child_main(const struct sbx_box_child *plan)
     if (box->enter != NULL && !box->enter(box->state)) {
         fail(plan, errno);
     }
-    int error = box->terminal_slave_fd >= 0 ? box->terminal_slave_fd
-                : plan->stderr_fd >= 0      ? plan->stderr_fd
-                                            : STDERR_FILENO;
-    int command_stderr = lift(plan, error);
+    int command_stdin = stream_of(plan, -1, STDIN_FILENO);
+    int command_stdout = stream_of(plan, plan->stdout_fd, STDOUT_FILENO);
+    int command_stderr = stream_of(plan, plan->stderr_fd, STDERR_FILENO);
+    int diagnostics = lift(plan, box->diagnostics_fd);
     int birth_fd = lift(plan, plan->birth_fd);
     for (size_t i = 0; i < box->fd_count; i++) {
         lifted[i] = lift(plan, box->fds[i].from);
     }
     struct sbx_box_child moved = *plan;
     moved.birth_fd = birth_fd;
-    place_streams(&moved, command_stderr);
+    put(&moved, command_stdin, STDIN_FILENO);
+    put(&moved, diagnostics, STDOUT_FILENO);
+    put(&moved, diagnostics, STDERR_FILENO);
+    put(&moved, command_stdout, SBX_INIT_FD_STDOUT);
+    put(&moved, command_stderr, SBX_INIT_FD_STDERR);
     for (size_t i = 0; i < box->fd_count; i++) {
         put(&moved, lifted[i], box->fds[i].to);
     }

@@ -14,9 +14,12 @@ enum {
     SBX_INIT_FD_PLAN = 4,    /* the block */
     SBX_INIT_FD_ORDERS = 5,  /* read end */
     SBX_INIT_FD_REPORTS = 6, /* write end */
-    SBX_INIT_FD_STDERR = 7,  /* becomes 2: until then that is where the helper complains */
-    SBX_INIT_FD_RULESET = 8, /* only with SBX_INIT_HAS_RULESET */
-    SBX_INIT_FD_FIRST_FREE = 9,
+    /* They become 1 and 2. Until then those are where the helper complains; a helper that saw the
+     * caller's terminal there would put it into the box (bwrap's /dev/console). */
+    SBX_INIT_FD_STDOUT = 7,
+    SBX_INIT_FD_STDERR = 8,
+    SBX_INIT_FD_RULESET = 9, /* only with SBX_INIT_HAS_RULESET */
+    SBX_INIT_FD_FIRST_FREE = 10,
 };
 
 enum {

@@ -30,7 +30,9 @@ void init_harden(const struct init *init)
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0));
     (void)SYS1(close, SBX_INIT_FD_IMAGE);
     (void)SYS1(close, SBX_INIT_FD_PLAN);
+    must(SBX_INIT_STEP_HARDEN, SYS3(dup3, SBX_INIT_FD_STDOUT, 1, 0));
     must(SBX_INIT_STEP_HARDEN, SYS3(dup3, SBX_INIT_FD_STDERR, 2, 0));
+    (void)SYS1(close, SBX_INIT_FD_STDOUT);
     (void)SYS1(close, SBX_INIT_FD_STDERR);
     must(SBX_INIT_STEP_HARDEN,
          SYS3(close_range, has_ruleset ? SBX_INIT_FD_FIRST_FREE : SBX_INIT_FD_RULESET, ~0u, 0));
