@@ -89,10 +89,11 @@ static const struct error_text error_texts[] = {
     {"(os error 30)", SBX_COMPLAINT_READ_ONLY},
     {"erofs", SBX_COMPLAINT_READ_ONLY},
     {"readonlyfilesystemexception", SBX_COMPLAINT_READ_ONLY},
+    {".readonlyfilesystemexception", SBX_COMPLAINT_READ_ONLY},
     {"permission denied", SBX_COMPLAINT_ACCESS},
     {"operation not permitted", SBX_COMPLAINT_ACCESS},
     {"access is denied", SBX_COMPLAINT_ACCESS},
-    {"is denied", SBX_COMPLAINT_ACCESS},
+    {"access to the path", SBX_COMPLAINT_ACCESS},
     {"[errno 13]", SBX_COMPLAINT_ACCESS},
     {"[errno 1]", SBX_COMPLAINT_ACCESS},
     {"[winerror 5]", SBX_COMPLAINT_ACCESS},
@@ -102,7 +103,7 @@ static const struct error_text error_texts[] = {
     {"eacces", SBX_COMPLAINT_ACCESS},
     {"eperm", SBX_COMPLAINT_ACCESS},
     {"accessdeniedexception", SBX_COMPLAINT_ACCESS},
-    {"accessdenied", SBX_COMPLAINT_ACCESS},
+    {".accessdeniedexception", SBX_COMPLAINT_ACCESS},
     {"network is unreachable", SBX_COMPLAINT_NETWORK},
     {"enetunreach", SBX_COMPLAINT_NETWORK},
     {"[errno 101]", SBX_COMPLAINT_NETWORK},
@@ -115,6 +116,7 @@ static const struct error_text error_texts[] = {
     {"temporary failure resolving", SBX_COMPLAINT_NETWORK},
     {"eai_again", SBX_COMPLAINT_NETWORK},
     {"unknownhostexception", SBX_COMPLAINT_NETWORK},
+    {".unknownhostexception", SBX_COMPLAINT_NETWORK},
     {"address family not supported by protocol", SBX_COMPLAINT_FAMILY},
     {"eafnosupport", SBX_COMPLAINT_FAMILY},
     {"[errno 97]", SBX_COMPLAINT_FAMILY},
@@ -126,17 +128,35 @@ static const struct error_text error_texts[] = {
     {"(os error 2)", SBX_COMPLAINT_MISSING},
     {"enoent", SBX_COMPLAINT_MISSING},
     {"nosuchfileexception", SBX_COMPLAINT_MISSING},
+    {".nosuchfileexception", SBX_COMPLAINT_MISSING},
     {"not found", SBX_COMPLAINT_MISSING},
     {"does not exist", SBX_COMPLAINT_MISSING},
 };
+
+/* "[Errno 30] " and "EROFS: " in front of a text belong to it. */
+static size_t widen(struct sbx_str line, size_t at)
+{
+    size_t end = at;
+    while (end > 0 && (line.ptr[end - 1] == ' ' || line.ptr[end - 1] == ':')) end--;
+    size_t start = end;
+    if (end > 0 && line.ptr[end - 1] == ']') {
+        while (start > 0 && line.ptr[start - 1] != '[' && end - start < 16) start--;
+        return start > 0 && line.ptr[start - 1] == '[' ? start - 1 : at;
+    }
+    while (start > 0 && line.ptr[start - 1] >= 'A' && line.ptr[start - 1] <= 'Z') start--;
+    bool is_name = end - start > 3 && line.ptr[start] == 'E' &&
+                   (start == 0 || !sbx_is_alnum(line.ptr[start - 1]));
+    return is_name ? start : at;
+}
 
 static bool find_error(struct sbx_str line, struct sbx_complaint *out)
 {
     for (size_t i = 0; i < SBX_COUNT(error_texts); i++) {
         size_t at = sbx_complaint_find(line, error_texts[i].text);
         if (at == line.len) continue;
+        size_t start = widen(line, at);
         out->class = error_texts[i].class;
-        out->error = (struct sbx_str){line.ptr + at, strlen(error_texts[i].text)};
+        out->error = (struct sbx_str){line.ptr + start, at - start + strlen(error_texts[i].text)};
         return true;
     }
     return false;
@@ -256,6 +276,15 @@ static bool is_dash_command(struct sbx_str line)
            sbx_str_to_u64((struct sbx_str){number.ptr + 1, number.len - 1}, &ignored);
 }
 
+/* Outside the error's own words. */
+static bool says(struct sbx_str line, struct sbx_str error, const char *word)
+{
+    struct sbx_str before = {line.ptr, (size_t)(error.ptr - line.ptr)};
+    struct sbx_str after = {error.ptr + error.len, line.len - before.len - error.len};
+    return sbx_complaint_find(before, word) < before.len ||
+           sbx_complaint_find(after, word) < after.len;
+}
+
 static void find_intent(struct sbx_str line, struct sbx_complaint *out)
 {
     if (out->class == SBX_COMPLAINT_READ_ONLY) {
@@ -264,7 +293,8 @@ static void find_intent(struct sbx_str line, struct sbx_complaint *out)
     }
     for (size_t i = 0; i < SBX_COUNT(verbs); i++) {
         bool can_be = out->class != SBX_COMPLAINT_READ_ONLY || verbs[i].intent == SBX_INTENT_WRITE;
-        if (!can_be || sbx_complaint_find(line, verbs[i].word) == line.len) continue;
+        if (!can_be || !says(line, out->error, verbs[i].word)) continue;
+        out->has_verb = true;
         out->intent = verbs[i].intent;
         out->operation = verbs[i].operation;
         return;
@@ -279,10 +309,18 @@ static void find_intent(struct sbx_str line, struct sbx_complaint *out)
     }
 }
 
+/* "   12 |     puts("Permission denied: /x");": compilers show what they complain about. */
+static bool is_source(struct sbx_str line)
+{
+    size_t at = 0;
+    while (at < line.len && (line.ptr[at] == ' ' || sbx_is_digit(line.ptr[at]))) at++;
+    return at < line.len && line.ptr[at] == '|';
+}
+
 bool sbx_complaint_read(enum sbx_path_rules rules, struct sbx_str line, struct sbx_complaint *out)
 {
     struct sbx_complaint made = {.class = SBX_COMPLAINT_NONE, .port = 443};
-    if (!find_error(line, &made)) return false;
+    if (is_source(line) || !find_error(line, &made)) return false;
     if (made.class == SBX_COMPLAINT_NETWORK)
         (void)!sbx_complaint_host(line, &made.host, &made.port);
     find_intent(line, &made);

@@ -39,7 +39,8 @@ struct sbx_complaint {
     enum sbx_complaint_class class;
     struct sbx_str error; /* the error's text in the line */
     enum sbx_intent intent;
-    enum sbx_operation operation;                             /* of an intent that is known */
+    bool has_verb;                /* a word says so, and not only the error */
+    enum sbx_operation operation; /* of an intent that is known */
     struct sbx_complaint_name names[SBX_COMPLAINT_NAMES_MAX]; /* nearest to the error first */
     size_t name_count;
     struct sbx_str host; /* of a complaint about the network; empty when none is named */

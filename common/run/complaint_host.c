@@ -46,7 +46,13 @@ static struct sbx_str skip_quotes(struct sbx_str text)
 {
     static const char left[] = "\xe2\x80\x98"; /* ‘ */
     if (sbx_str_starts(text, left)) return after(text, sizeof left - 1);
-    return text.len > 0 && strchr("'\"`(", text.ptr[0]) != NULL ? after(text, 1) : text;
+    bool is_quote = text.len > 0 && text.ptr[0] != '\0' && strchr("'\"`(", text.ptr[0]) != NULL;
+    return is_quote ? after(text, 1) : text;
+}
+
+static bool is_host_character(char c)
+{
+    return sbx_is_alnum(c) || c == '.' || c == '-' || c == '_';
 }
 
 /* A name with a dot, or an IPv4 address; a single word may be anything. */
@@ -54,8 +60,7 @@ static size_t host_length(struct sbx_str text)
 {
     size_t len = 0;
     bool has_dot = false;
-    while (len < text.len && (sbx_is_alnum(text.ptr[len]) || strchr(".-_", text.ptr[len]) != NULL))
-        len++;
+    while (len < text.len && is_host_character(text.ptr[len])) len++;
     while (len > 0 && !sbx_is_alnum(text.ptr[len - 1])) len--;
     for (size_t i = 0; i < len; i++) has_dot |= text.ptr[i] == '.';
     bool is_host = has_dot && len <= 253 && sbx_is_alnum(text.ptr[0]);

@@ -171,11 +171,14 @@ static bool is_adjacent(const struct scan *scan, const struct span *span)
     size_t from = is_before ? span->end : scan->error_end;
     size_t to = is_before ? scan->error_start : span->start;
     size_t words = 0;
+    /* A mere space is not what stands between a name and its error, but between words. */
+    bool is_apart = span->is_quoted;
     for (size_t at = from; at < to; at++) {
         bool is_letter = sbx_is_alnum(scan->line.ptr[at]);
+        is_apart |= strchr(":(,", scan->line.ptr[at]) != NULL;
         words += is_letter && (at == from || !sbx_is_alnum(scan->line.ptr[at - 1]));
     }
-    return words <= (is_before ? 0u : 1u);
+    return is_apart && words <= (is_before ? 0u : 1u);
 }
 
 static bool is_shells(const struct scan *scan)
@@ -199,8 +202,25 @@ static bool starts_with_dots(const struct scan *scan, const struct span *span)
     return at > span->start && at < span->end && is_slash(scan, scan->line.ptr[at]);
 }
 
+/* What stands before an error without being a name: "write error: No space left", "Cannot open: …". */
+static bool is_plain_word(const struct scan *scan, const struct span *span)
+{
+    static const char *const words[] = {
+        "access",    "cannot", "close",  "connect", "create", "denied",    "device",
+        "directory", "error",  "exec",   "execve",  "execvp", "exception", "failed",
+        "failure",   "fatal",  "file",   "input",   "lock",   "mkdir",     "open",
+        "operation", "output", "pipe",   "read",    "rename", "stat",      "stderr",
+        "stdin",     "stdout", "system", "unable",  "unlink", "warning",   "write"};
+    struct sbx_str text = {scan->line.ptr + span->start, span->end - span->start};
+    uint64_t number;
+    if (sbx_str_to_u64(text, &number)) return true;
+    for (size_t i = 0; i < SBX_COUNT(words); i++)
+        if (sbx_str_is_nocase(text, words[i])) return true;
+    return false;
+}
+
 /* False: it is none. */
-static bool trust_of(const struct scan *scan, const struct span *span, bool has_intent,
+static bool trust_of(const struct scan *scan, const struct span *span, bool has_verb,
                      enum sbx_name_trust *out)
 {
     bool is_near = is_adjacent(scan, span);
@@ -208,14 +228,15 @@ static bool trust_of(const struct scan *scan, const struct span *span, bool has_
     /* "/usr/bin/ld: cannot open …": the name of the program that complains. */
     if (span->start == 0 && !is_near) return false;
     /* "error: Permission denied" */
-    if (span->start == 0 && !is_path && !span->is_quoted) return false;
+    if (!is_path && !span->is_quoted && (span->start == 0 || is_plain_word(scan, span)))
+        return false;
     if (has_at(scan->line, span->start, "//")) return false;
     *out = SBX_NAME_MUST_EXIST;
     if (span->is_joined) return true;
     if (is_absolute(scan, span->start) || starts_with_dots(scan, span))
         *out = SBX_NAME_SURE;
-    else if (span->is_quoted ? is_near || has_intent
-                             : is_near && (is_path || has_intent || is_shells(scan)))
+    else if (span->is_quoted ? is_near || has_verb
+                             : is_near && (is_path || has_verb || is_shells(scan)))
         *out = SBX_NAME_LIKELY;
     return *out != SBX_NAME_MUST_EXIST || is_path || is_near;
 }
@@ -247,7 +268,6 @@ void sbx_complaint_names(enum sbx_path_rules rules, struct sbx_str line, struct 
         const struct span *span = &scan.spans[index];
         struct sbx_complaint_name name = {.text = {line.ptr + span->start, span->end - span->start},
                                           .trust = SBX_NAME_MUST_EXIST};
-        if (trust_of(&scan, span, io->intent != SBX_INTENT_UNKNOWN, &name.trust))
-            io->names[io->name_count++] = name;
+        if (trust_of(&scan, span, io->has_verb, &name.trust)) io->names[io->name_count++] = name;
     }
 }

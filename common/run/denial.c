@@ -29,7 +29,8 @@ struct search {
 static bool is_same(const struct sbx_suspect *a, const struct sbx_suspect *b)
 {
     bool has_paths = a->path.text != NULL && b->path.text != NULL;
-    if (has_paths) return sbx_path_eq(a->path, b->path) && a->is_unclean == b->is_unclean;
+    if (a->is_unclean || b->is_unclean) return sbx_text_eq(a->subject, b->subject);
+    if (has_paths) return sbx_path_eq(a->path, b->path);
     /* Without a name it is one more sign of what has one. */
     return a->kind == b->kind &&
            (a->subject == NULL || b->subject == NULL || sbx_text_eq(a->subject, b->subject));
