@@ -57,7 +57,8 @@ static bool socket_allowed(const struct sbx_policy *policy, struct sbx_path path
 {
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *item = &policy->rules.items[i];
-        if (item->kind != SBX_RULE_SOCKET || !sbx_path_eq(item->path, path)) continue;
+        if (item->kind != SBX_RULE_SOCKET || path.text == NULL || !sbx_path_eq(item->path, path))
+            continue;
         rule_text(item, rule);
         return true;
     }

@@ -6,7 +6,7 @@
 
 enum sbx_question_kind {
     SBX_ASK_PATH,     /* `path`, to write it or to read it */
-    SBX_ASK_SOCKET,   /* to connect to the host's socket at `path` */
+    SBX_ASK_SOCKET,   /* to connect to the host's socket at `path` (NULL text: any) */
     SBX_ASK_HOST,     /* a request to `host` and `port` */
     SBX_ASK_VARIABLE, /* the caller's variable `name` */
     SBX_ASK_CALLS,    /* system calls beyond the strict set */
