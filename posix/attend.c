@@ -103,7 +103,7 @@ static bool read_reports(struct attendant *attendant, struct sbx_report *final)
            (ssize_t)sizeof report) {
         switch (report.kind) {
         case SBX_REPORT_HELD:
-            order(attendant, attendant->plan->verify(attendant->plan->state, report.raw)
+            order(attendant, attendant->plan->verify(attendant->plan->state, &report)
                                  ? SBX_CONTROL_RELEASE
                                  : SBX_CONTROL_CANCEL);
             break;

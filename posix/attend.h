@@ -13,7 +13,7 @@ struct sbx_attend {
     void *state;
     void (*parted)(void *state); /* the keeper is forked: what is its own can be closed; or NULL */
     /* The command of a box is held; the answer says whether it may run. */
-    bool (*verify)(void *state, int probe);
+    bool (*verify)(void *state, const struct sbx_report *held);
 };
 
 /* Forks the keeper and stays with it until the end. *final is what it said last; SBX_REPORT_STOPPED when it

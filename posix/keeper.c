@@ -237,7 +237,7 @@ static void on_said(const struct sbx_said *said)
         box_failed(said);
         break;
     case SBX_SAID_HELD:
-        report(&(struct sbx_report){.kind = SBX_REPORT_HELD, .raw = said->raw});
+        report(&(struct sbx_report){.kind = SBX_REPORT_HELD, .pid = said->value, .raw = said->raw});
         break;
     case SBX_SAID_STARTED:
         keeper.outcome.started = true;
