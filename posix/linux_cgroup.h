@@ -68,8 +68,8 @@ struct sbx_cgroup {
 struct sbx_cgroup_usage {
     uint64_t cpu_ns;
     uint64_t peak_memory_bytes;
-    uint64_t memory_hits;    /* how often memory reached its limit, and could mostly be freed */
-    uint64_t oom_kills;      /* processes killed because it could not */
+    uint64_t memory_hits; /* how often memory reached its limit; newer kernels tell it only in v2 */
+    uint64_t oom_kills;   /* processes killed because it could not */
     uint64_t pids_refused;   /* forks refused */
     uint64_t peak_processes; /* threads count */
     uint64_t processes;      /* alive in the group now; threads do not count */

@@ -54,10 +54,8 @@ bool sbx_cgroup_place_holds(const struct sbx_cgroup *group, const struct sbx_cgr
  * sbx_cgroup_release. Version 1 has further places of ours (accounting, freezer) if they are there.
  * sbx_cgroup_find tries version 2 first. */
 void sbx_cgroup_find(const struct sbx_cgroup_system *system, unsigned need, struct sbx_cgroup *out);
-bool sbx_cgroup_find_v1(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out) SBX_MUST_USE;
-bool sbx_cgroup_find_v2(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out) SBX_MUST_USE;
+bool sbx_cgroup_find_one(const struct sbx_cgroup_system *system, enum sbx_cgroup_version version,
+                         unsigned need, struct sbx_cgroup *out) SBX_MUST_USE;
 
 /* Version 2: groups made in this place get its controllers from now on; false with errno. */
 bool sbx_cgroup_hand_down(const struct sbx_cgroup_place *place) SBX_MUST_USE;
