@@ -84,6 +84,11 @@ enum sbx_code sbx_cgroup_make_at(struct sbx_cgroup *found, const struct sbx_cgro
 bool sbx_cgroup_open_part(const struct sbx_cgroup *group, struct sbx_cgroup_place *place,
                           unsigned lock_tries) SBX_MUST_USE;
 
+/* ---- linux_cgroup_kill.c ---- */
+
+/* One round of freezing, killing and thawing: what version 1 has, and version 2 before cgroup.kill. */
+void sbx_cgroup_kill_frozen(const struct sbx_cgroup *group);
+
 /* ---- linux_cgroup_recover.c ---- */
 
 /* The name of the next group of this process; false when /proc does not tell its start. */
