@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "common/base/err.h"
-#include "common/policy/facts.h"
+#include "common/os.h"
 
 enum {
     SBX_CGROUP_PLACES = 4, /* version 1: memory, pids, cpuacct, freezer; version 2: one */
@@ -53,7 +53,7 @@ struct sbx_cgroup_place {
     char path[SBX_CGROUP_PATH_MAX];
 };
 
-struct sbx_cgroup_system;
+struct sbx_cgroup_kernel;
 
 struct sbx_cgroup {
     enum sbx_cgroup_version version; /* SBX_CGROUP_NONE: no group, see sbx_cgroup_make */
@@ -61,7 +61,7 @@ struct sbx_cgroup {
     size_t place_count;
     struct sbx_cgroup_place place[SBX_CGROUP_PLACES];
     char name[SBX_CGROUP_NAME_MAX];
-    const struct sbx_cgroup_system *system;
+    const struct sbx_cgroup_kernel *kernel;
 };
 
 /* What is zero could not be read or has not happened. */

@@ -23,7 +23,7 @@ static int remove_dir(int parent_fd, const char *name)
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-const struct sbx_cgroup_system sbx_cgroup_kernel = {
+const struct sbx_cgroup_kernel sbx_cgroup_real = {
     .groups = "/proc/self/cgroup",
     .mounts = "/proc/self/mountinfo",
     .magic_v1 = CGROUP_SUPER_MAGIC,
@@ -49,16 +49,16 @@ static struct sbx_str slurp(struct sbx_arena *arena, const char *path, size_t ma
 
 /* Both texts, read once: a mountinfo costs more than all the rest. */
 struct texts {
-    const struct sbx_cgroup_system *system;
+    const struct sbx_cgroup_kernel *kernel;
     struct sbx_str mounts;
     struct sbx_str groups;
 };
 
-static struct texts read_texts(const struct sbx_cgroup_system *system, struct sbx_arena *arena)
+static struct texts read_texts(const struct sbx_cgroup_kernel *kernel, struct sbx_arena *arena)
 {
     sbx_arena_init(arena, (size_t)2 * MOUNTS_MAX);
-    return (struct texts){system, slurp(arena, system->mounts, MOUNTS_MAX),
-                          slurp(arena, system->groups, GROUPS_MAX)};
+    return (struct texts){kernel, slurp(arena, kernel->mounts, MOUNTS_MAX),
+                          slurp(arena, kernel->groups, GROUPS_MAX)};
 }
 
 struct mount {
@@ -261,11 +261,11 @@ bool sbx_cgroup_hand_down(const struct sbx_cgroup_place *place)
 
 static bool find_v2(const struct texts *texts, unsigned need, struct sbx_cgroup *out)
 {
-    struct hierarchy h = {.texts = texts, .controller = "", .magic = texts->system->magic_v2};
+    struct hierarchy h = {.texts = texts, .controller = "", .magic = texts->kernel->magic_v2};
     /* Our own group has us in it, so it can be divided only at the top; else our new group becomes
      * its sibling. */
     for (unsigned levels_up = 0; levels_up <= 1; levels_up++) {
-        struct sbx_cgroup found = {.version = SBX_CGROUP_V2, .system = texts->system};
+        struct sbx_cgroup found = {.version = SBX_CGROUP_V2, .kernel = texts->kernel};
         struct sbx_str path = {NULL, 0};
         AUTO_FD dir = open_group(&h, levels_up, &path);
         if (dir >= 0 && can_divide(dir, need) && add_place(&found, &dir, path, need)) {
@@ -301,8 +301,8 @@ static bool find_v1(const struct texts *texts, unsigned need, struct sbx_cgroup 
     if (geteuid() != 0) {
         return false;
     }
-    struct hierarchy h = {.texts = texts, .magic = texts->system->magic_v1};
-    AUTO_CGROUP found = {.version = SBX_CGROUP_V1, .system = texts->system};
+    struct hierarchy h = {.texts = texts, .magic = texts->kernel->magic_v1};
+    AUTO_CGROUP found = {.version = SBX_CGROUP_V1, .kernel = texts->kernel};
     for (size_t i = 0; i < SBX_COUNT(sbx_controller_names); i++) {
         struct sbx_str path = {NULL, 0};
         unsigned bit = (unsigned)sbx_controller_names[i].bit;
@@ -323,27 +323,27 @@ static bool find_v1(const struct texts *texts, unsigned need, struct sbx_cgroup 
 
 /* ---- both ------------------------------------------------------------------------------------- */
 
-bool sbx_cgroup_find_one(const struct sbx_cgroup_system *system, enum sbx_cgroup_version version,
+bool sbx_cgroup_find_one(const struct sbx_cgroup_kernel *kernel, enum sbx_cgroup_version version,
                          unsigned need, struct sbx_cgroup *out)
 {
     AUTO_ARENA arena;
-    struct texts texts = read_texts(system, &arena);
+    struct texts texts = read_texts(kernel, &arena);
     return version == SBX_CGROUP_V2 ? find_v2(&texts, need, out) : find_v1(&texts, need, out);
 }
 
-void sbx_cgroup_find(const struct sbx_cgroup_system *system, unsigned need, struct sbx_cgroup *out)
+void sbx_cgroup_find(const struct sbx_cgroup_kernel *kernel, unsigned need, struct sbx_cgroup *out)
 {
     AUTO_ARENA arena;
-    struct texts texts = read_texts(system, &arena);
+    struct texts texts = read_texts(kernel, &arena);
     if (!find_v2(&texts, need, out) && !find_v1(&texts, need, out)) {
-        *out = (struct sbx_cgroup){.system = system};
+        *out = (struct sbx_cgroup){.kernel = kernel};
     }
 }
 
 enum sbx_cgroup_version sbx_cgroup_usable(void)
 {
     AUTO_CGROUP found = {0};
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     return found.version;
 }
 

@@ -170,7 +170,7 @@ bool sbx_cgroup_remove(const struct sbx_cgroup *group)
             const struct sbx_cgroup_place *place = &group->place[i];
             /* The name may only be this group's: it has its maker's number and start. */
             if (place->group_fd >= 0 &&
-                group->system->remove_dir(place->parent_fd, group->name) != 0 && errno != ENOENT) {
+                group->kernel->remove_dir(place->parent_fd, group->name) != 0 && errno != ENOENT) {
                 is_left = true;
             }
         }

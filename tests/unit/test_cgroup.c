@@ -136,7 +136,7 @@ static void changed_limit_is_refused(void)
     group.name[0] = 'x';
     CHECK_CODE(sbx_cgroup_make(&limits, &group, &err), SBX_E_VERIFY, &err);
     CHECK_INT(group.name[0], 'x');
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     CHECK_U64(count_named(&found, own_prefix(getpid())), 0);
     sbx_cgroup_release(&found);
 }
@@ -277,15 +277,15 @@ static int failing_make_dir(int parent_fd, const char *name)
         errno = ENOSPC;
         return -1;
     }
-    return sbx_cgroup_kernel.make_dir(parent_fd, name);
+    return sbx_cgroup_real.make_dir(parent_fd, name);
 }
 
 static void failed_make_leaves_nothing(void)
 {
     struct sbx_cgroup found = {0};
-    struct sbx_cgroup_system system = sbx_cgroup_kernel;
-    system.make_dir = failing_make_dir;
-    sbx_cgroup_find(&system, SBX_CGROUP_NEED, &found);
+    struct sbx_cgroup_kernel faulty = sbx_cgroup_real;
+    faulty.make_dir = failing_make_dir;
+    sbx_cgroup_find(&faulty, SBX_CGROUP_NEED, &found);
     if (found.version == SBX_CGROUP_NONE) {
         sbx_test_skip("cgroup", "no group can be made");
         return;
@@ -329,7 +329,7 @@ static void ordinary_users_are_told(void)
         sbx_test_skip("root", "becoming another user takes root");
         return;
     }
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     pid_t pid = child_start(NULL, ordinary_user, 65534);
     CHECK_INT(child_wait(pid), 0);
     CHECK_U64(count_named(&found, own_prefix(pid)), 0);

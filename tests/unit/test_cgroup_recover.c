@@ -20,7 +20,7 @@ static const struct sbx_cgroup_limits limits = {.processes = 20};
 
 static bool find(struct sbx_cgroup *found)
 {
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, found);
     if (found->version == SBX_CGROUP_NONE) {
         sbx_test_skip("cgroup", geteuid() == 0 ? "root, but no group can be made"
                                                : "not root, and no group is delegated");

@@ -102,7 +102,7 @@ static int play_remove_dir(int parent_fd, const char *name)
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-static const struct sbx_cgroup_system played = {
+static const struct sbx_cgroup_kernel played = {
     .groups = groups_file,
     .mounts = mounts_file,
     .make_dir = play_make_dir,
@@ -239,10 +239,10 @@ static void simulated_view(void)
     put_texts("/user.slice/../" LEAF, "/");
     CHECK_TEXT(found_path(), "(none)");
     /* The kernel's own files are told by their file system. */
-    struct sbx_cgroup_system strict = played;
+    struct sbx_cgroup_kernel strict = played;
     struct sbx_cgroup found = {0};
     put_texts("/" LEAF, "/");
-    strict.magic_v2 = sbx_cgroup_kernel.magic_v2;
+    strict.magic_v2 = sbx_cgroup_real.magic_v2;
     CHECK(!sbx_cgroup_find_one(&strict, SBX_CGROUP_V2, SBX_CGROUP_NEED, &found));
     CHECK_TEXT(found_path(), "/user.slice/app.slice");
     remove_session();

@@ -23,7 +23,7 @@ static bool make_real(struct sbx_cgroup *group)
 {
     struct sbx_cgroup_limits limits = {.counts_cpu = true};
     *group = (struct sbx_cgroup){0};
-    if (!sbx_cgroup_find_one(&sbx_cgroup_kernel, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, group)) {
+    if (!sbx_cgroup_find_one(&sbx_cgroup_real, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, group)) {
         sbx_test_skip("cgroup2", "no group of version 2 that this user may divide");
         return false;
     }
@@ -113,7 +113,7 @@ static void real_recovery(void)
 
     /* The finder's view of the same place. */
     struct sbx_cgroup found = {0};
-    CHECK(sbx_cgroup_find_one(&sbx_cgroup_kernel, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &found));
+    CHECK(sbx_cgroup_find_one(&sbx_cgroup_real, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &found));
     sbx_cgroup_recover_at(&found);
     CHECK_U64(count_named(&found, dead.name), 0);
     CHECK_INT(child_wait(inside), 128 + SIGKILL);
@@ -130,7 +130,7 @@ static int divide_delegated(uint64_t user)
     if (setgroups(0, NULL) != 0 || setgid((gid_t)user) != 0 || setuid((uid_t)user) != 0) {
         return 1;
     }
-    if (!sbx_cgroup_find_one(&sbx_cgroup_kernel, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &group)) {
+    if (!sbx_cgroup_find_one(&sbx_cgroup_real, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &group)) {
         return 2;
     }
     if (sbx_cgroup_make_at(&group, &limits, &err) != SBX_OK) {
@@ -156,7 +156,7 @@ static void real_delegation(void)
 {
     struct sbx_cgroup found = {0};
     if (geteuid() != 0 ||
-        !sbx_cgroup_find_one(&sbx_cgroup_kernel, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &found)) {
+        !sbx_cgroup_find_one(&sbx_cgroup_real, SBX_CGROUP_V2, SBX_CONTROLLER_CPU, &found)) {
         sbx_test_skip("cgroup2", "delegating a group of version 2 takes root and one to divide");
         return;
     }
