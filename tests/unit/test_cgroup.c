@@ -6,7 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -234,6 +234,8 @@ static void kill_ends_a_bomb(void)
     if (!make(&group, (struct sbx_cgroup_limits){.processes = 50})) {
         return;
     }
+    /* The bomb's orphans become children of the test, which waits for them. */
+    CHECK_INT(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     pid_t stranger = child_start(NULL, child_sleep, 0);
     pid_t bomb = child_start(&group, child_bomb, 1000);
     pid_t stopped = child_start(&group, child_stop, 0);
@@ -250,6 +252,9 @@ static void kill_ends_a_bomb(void)
     CHECK_INT(waitpid(stranger, NULL, WNOHANG), 0);
     (void)kill(stranger, SIGKILL);
     CHECK_INT(child_wait(stranger), 128 + SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    CHECK_INT(prctl(PR_SET_CHILD_SUBREAPER, 0), 0);
 }
 
 static void populated_group_is_not_removed(void)

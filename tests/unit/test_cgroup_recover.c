@@ -234,6 +234,28 @@ static void other_names_stay(void)
     sbx_cgroup_release(&found);
 }
 
+static void living_owner_needs_no_lock(void)
+{
+    struct sbx_cgroup found = {0};
+    char name[SBX_CGROUP_NAME_MAX] = "";
+    if (!find(&found)) {
+        return;
+    }
+    /* As between the making of a directory and its lock. */
+    int parent = found.place[found.place_count - 1].parent_fd;
+    CHECK(sbx_cgroup_name_next(name));
+    CHECK_INT(mkdirat(parent, name, 0755), 0);
+    sbx_cgroup_recover();
+    CHECK_INT(unlinkat(parent, name, AT_REMOVEDIR), 0);
+    /* A living process with the number of a dead owner, which was started at another time. */
+    (void)snprintf(name, sizeof name, "%s1-1", own_prefix(getpid()));
+    CHECK_INT(mkdirat(parent, name, 0755), 0);
+    sbx_cgroup_recover();
+    CHECK_INT(unlinkat(parent, name, AT_REMOVEDIR), -1);
+    CHECK_INT(errno, ENOENT);
+    sbx_cgroup_release(&found);
+}
+
 static void other_users_stay(void)
 {
     struct sbx_cgroup found = {0};
@@ -302,6 +324,8 @@ static const struct sbx_test tests[] = {
     {"a group that a process of its dead owner keeps open stays until that one ends",
      heir_keeps_the_group},
     {"a directory with another name stays", other_names_stay},
+    {"a group of a living owner stays, but not of one whose number another process has",
+     living_owner_needs_no_lock},
     {"a group of another user stays", other_users_stay},
     {"several makers at once do not disturb each other", makers_do_not_disturb_each_other},
 };
