@@ -93,7 +93,8 @@ int sbx_cgroup_clone_fd(const struct sbx_cgroup *group);
 
 /* Moves the calling process into the group, between fork and exec: async-signal-safe, and works
  * whatever the process has given up since the group was made. The only way of version 1; with
- * version 2 clone3 is quicker (a move costs up to 10 ms). False when one hierarchy refused: the
+ * version 2 clone3 is quicker. The first hierarchy may cost 10 ms and more, as long as the kernel
+ * waits for all processors; each further one 10 us. False when one hierarchy refused: the
  * process must end then. */
 bool sbx_cgroup_enter_self(const struct sbx_cgroup *group) SBX_MUST_USE;
 
