@@ -65,24 +65,6 @@ void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const ch
     if (!is_plain) sbx_buf_add_text(buf, "\x1b[0m");
 }
 
-void sbx_word_add(struct sbx_buf *buf, enum sbx_platform platform, const char *text)
-{
-    bool is_windows = platform == SBX_WINDOWS;
-    bool is_plain = *text != '\0';
-    for (const char *c = text; *c != '\0'; c++)
-        is_plain &=
-            sbx_is_alnum(*c) || strchr("_-./:,@%+=", *c) != NULL || (is_windows && *c == '\\');
-    char quote = is_windows ? '"' : '\'';
-    if (!is_plain) sbx_buf_add_char(buf, quote);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (!is_plain && *c == quote)
-            sbx_buf_add_text(buf, is_windows ? "\\\"" : "'\\''");
-        else
-            sbx_buf_add_char(buf, *c);
-    }
-    if (!is_plain) sbx_buf_add_char(buf, quote);
-}
-
 static enum sbx_tone level_tone(enum sbx_level level)
 {
     static const enum sbx_tone tones[] = {[SBX_LEVEL_NOTE] = SBX_TONE_FAINT,
