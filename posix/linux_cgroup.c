@@ -228,12 +228,12 @@ static enum sbx_code make_parts(struct sbx_cgroup *group, size_t *made, struct s
     enum { LOCK_TRIES = 100 };
     for (*made = 0; *made < group->place_count; ++*made) {
         struct sbx_cgroup_place *place = &group->place[*made];
-        if (group->system->make_dir(place->parent_fd, group->name) != 0) {
+        if (group->kernel->make_dir(place->parent_fd, group->name) != 0) {
             return refused(err, errno, "mkdir", place->path);
         }
         if (!sbx_cgroup_open_part(group, place, LOCK_TRIES)) {
             int raw = errno;
-            (void)group->system->remove_dir(place->parent_fd, group->name);
+            (void)group->kernel->remove_dir(place->parent_fd, group->name);
             return refused(err, raw, "open", place->path);
         }
     }
@@ -243,7 +243,7 @@ static enum sbx_code make_parts(struct sbx_cgroup *group, size_t *made, struct s
 static void undo_parts(struct sbx_cgroup *group, size_t made)
 {
     for (size_t i = 0; i < made; i++) {
-        (void)group->system->remove_dir(group->place[i].parent_fd, group->name);
+        (void)group->kernel->remove_dir(group->place[i].parent_fd, group->name);
         close_part(&group->place[i]);
     }
     group->name[0] = '\0';
@@ -294,7 +294,7 @@ enum sbx_code sbx_cgroup_make(const struct sbx_cgroup_limits *limits, struct sbx
         return SBX_OK;
     }
     AUTO_CGROUP found = {0};
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     if (found.version == SBX_CGROUP_NONE) {
         (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
                           "no control group can be made: this session has none that it may divide");

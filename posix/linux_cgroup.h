@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #include "common/base/err.h"
-#include "common/policy/facts.h"
+#include "common/os.h"
 
 enum {
     SBX_CGROUP_PLACES = 4, /* version 1: memory, pids, cpuacct, freezer; version 2: one */
@@ -53,7 +53,7 @@ struct sbx_cgroup_place {
     char path[SBX_CGROUP_PATH_MAX];
 };
 
-struct sbx_cgroup_system;
+struct sbx_cgroup_kernel;
 
 struct sbx_cgroup {
     enum sbx_cgroup_version version; /* SBX_CGROUP_NONE: no group, see sbx_cgroup_make */
@@ -61,15 +61,15 @@ struct sbx_cgroup {
     size_t place_count;
     struct sbx_cgroup_place place[SBX_CGROUP_PLACES];
     char name[SBX_CGROUP_NAME_MAX];
-    const struct sbx_cgroup_system *system;
+    const struct sbx_cgroup_kernel *kernel;
 };
 
 /* What is zero could not be read or has not happened. */
 struct sbx_cgroup_usage {
     uint64_t cpu_ns;
     uint64_t peak_memory_bytes;
-    uint64_t memory_hits;    /* how often memory reached its limit, and could mostly be freed */
-    uint64_t oom_kills;      /* processes killed because it could not */
+    uint64_t memory_hits; /* how often memory reached its limit; newer kernels tell it only in v2 */
+    uint64_t oom_kills;   /* processes killed because it could not */
     uint64_t pids_refused;   /* forks refused */
     uint64_t peak_processes; /* threads count */
     uint64_t processes;      /* alive in the group now; threads do not count */
@@ -93,7 +93,8 @@ int sbx_cgroup_clone_fd(const struct sbx_cgroup *group);
 
 /* Moves the calling process into the group, between fork and exec: async-signal-safe, and works
  * whatever the process has given up since the group was made. The only way of version 1; with
- * version 2 clone3 is quicker (a move costs up to 10 ms). False when one hierarchy refused: the
+ * version 2 clone3 is quicker. The first hierarchy may cost 10 ms and more, as long as the kernel
+ * waits for all processors; each further one 10 us. False when one hierarchy refused: the
  * process must end then. */
 bool sbx_cgroup_enter_self(const struct sbx_cgroup *group) SBX_MUST_USE;
 

@@ -23,7 +23,7 @@ static int remove_dir(int parent_fd, const char *name)
     return unlinkat(parent_fd, name, AT_REMOVEDIR);
 }
 
-const struct sbx_cgroup_system sbx_cgroup_kernel = {
+const struct sbx_cgroup_kernel sbx_cgroup_real = {
     .groups = "/proc/self/cgroup",
     .mounts = "/proc/self/mountinfo",
     .magic_v1 = CGROUP_SUPER_MAGIC,
@@ -34,7 +34,7 @@ const struct sbx_cgroup_system sbx_cgroup_kernel = {
 
 /* ---- texts of /proc --------------------------------------------------------------------------- */
 
-enum { MOUNTS_MAX = 256 * 1024, GROUPS_MAX = 16 * 1024, PATH_ROOM = 4096 };
+enum { MOUNTS_MAX = 1024 * 1024, GROUPS_MAX = 16 * 1024, PATH_ROOM = 4096 };
 
 /* A whole file; the empty view when it cannot be read. */
 static struct sbx_str slurp(struct sbx_arena *arena, const char *path, size_t max)
@@ -45,6 +45,20 @@ static struct sbx_str slurp(struct sbx_arena *arena, const char *path, size_t ma
         text = sbx_str(bytes);
     }
     return text;
+}
+
+/* Both texts, read once: a mountinfo costs more than all the rest. */
+struct texts {
+    const struct sbx_cgroup_kernel *kernel;
+    struct sbx_str mounts;
+    struct sbx_str groups;
+};
+
+static struct texts read_texts(const struct sbx_cgroup_kernel *kernel, struct sbx_arena *arena)
+{
+    sbx_arena_init(arena, (size_t)2 * MOUNTS_MAX);
+    return (struct texts){kernel, slurp(arena, kernel->mounts, MOUNTS_MAX),
+                          slurp(arena, kernel->groups, GROUPS_MAX)};
 }
 
 struct mount {
@@ -119,8 +133,7 @@ static int open_below(int top, struct sbx_str path)
 
 /* One hierarchy as this process sees it. */
 struct hierarchy {
-    struct sbx_str mounts;
-    struct sbx_str groups;
+    const struct texts *texts;
     const char *controller; /* "" for version 2 */
     long magic;             /* 0: any */
 };
@@ -130,8 +143,8 @@ struct hierarchy {
 static int open_group(const struct hierarchy *h, unsigned levels_up, struct sbx_str *path)
 {
     struct sbx_str group = {NULL, 0};
-    struct sbx_str mounts = h->mounts;
-    if (!sbx_cgroup_path_in(h->groups, h->controller, &group)) {
+    struct sbx_str mounts = h->texts->mounts;
+    if (!sbx_cgroup_path_in(h->texts->groups, h->controller, &group)) {
         return -1;
     }
     while (levels_up-- > 0) {
@@ -246,19 +259,13 @@ bool sbx_cgroup_hand_down(const struct sbx_cgroup_place *place)
     return sbx_cgroup_file_write(place->parent_fd, "cgroup.subtree_control", text);
 }
 
-bool sbx_cgroup_find_v2(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out)
+static bool find_v2(const struct texts *texts, unsigned need, struct sbx_cgroup *out)
 {
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, (size_t)2 * MOUNTS_MAX);
-    struct hierarchy h = {.mounts = slurp(&arena, system->mounts, MOUNTS_MAX),
-                          .groups = slurp(&arena, system->groups, GROUPS_MAX),
-                          .controller = "",
-                          .magic = system->magic_v2};
+    struct hierarchy h = {.texts = texts, .controller = "", .magic = texts->kernel->magic_v2};
     /* Our own group has us in it, so it can be divided only at the top; else our new group becomes
      * its sibling. */
     for (unsigned levels_up = 0; levels_up <= 1; levels_up++) {
-        struct sbx_cgroup found = {.version = SBX_CGROUP_V2, .system = system};
+        struct sbx_cgroup found = {.version = SBX_CGROUP_V2, .kernel = texts->kernel};
         struct sbx_str path = {NULL, 0};
         AUTO_FD dir = open_group(&h, levels_up, &path);
         if (dir >= 0 && can_divide(dir, need) && add_place(&found, &dir, path, need)) {
@@ -289,18 +296,13 @@ static bool join_place(struct sbx_cgroup *found, int dir, unsigned controller)
     return false;
 }
 
-bool sbx_cgroup_find_v1(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out)
+static bool find_v1(const struct texts *texts, unsigned need, struct sbx_cgroup *out)
 {
     if (geteuid() != 0) {
         return false;
     }
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, (size_t)2 * MOUNTS_MAX);
-    struct hierarchy h = {.mounts = slurp(&arena, system->mounts, MOUNTS_MAX),
-                          .groups = slurp(&arena, system->groups, GROUPS_MAX),
-                          .magic = system->magic_v1};
-    AUTO_CGROUP found = {.version = SBX_CGROUP_V1, .system = system};
+    struct hierarchy h = {.texts = texts, .magic = texts->kernel->magic_v1};
+    AUTO_CGROUP found = {.version = SBX_CGROUP_V1, .kernel = texts->kernel};
     for (size_t i = 0; i < SBX_COUNT(sbx_controller_names); i++) {
         struct sbx_str path = {NULL, 0};
         unsigned bit = (unsigned)sbx_controller_names[i].bit;
@@ -321,17 +323,27 @@ bool sbx_cgroup_find_v1(const struct sbx_cgroup_system *system, unsigned need,
 
 /* ---- both ------------------------------------------------------------------------------------- */
 
-void sbx_cgroup_find(const struct sbx_cgroup_system *system, unsigned need, struct sbx_cgroup *out)
+bool sbx_cgroup_find_one(const struct sbx_cgroup_kernel *kernel, enum sbx_cgroup_version version,
+                         unsigned need, struct sbx_cgroup *out)
 {
-    if (!sbx_cgroup_find_v2(system, need, out) && !sbx_cgroup_find_v1(system, need, out)) {
-        *out = (struct sbx_cgroup){.system = system};
+    AUTO_ARENA arena;
+    struct texts texts = read_texts(kernel, &arena);
+    return version == SBX_CGROUP_V2 ? find_v2(&texts, need, out) : find_v1(&texts, need, out);
+}
+
+void sbx_cgroup_find(const struct sbx_cgroup_kernel *kernel, unsigned need, struct sbx_cgroup *out)
+{
+    AUTO_ARENA arena;
+    struct texts texts = read_texts(kernel, &arena);
+    if (!find_v2(&texts, need, out) && !find_v1(&texts, need, out)) {
+        *out = (struct sbx_cgroup){.kernel = kernel};
     }
 }
 
 enum sbx_cgroup_version sbx_cgroup_usable(void)
 {
     AUTO_CGROUP found = {0};
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     return found.version;
 }
 

@@ -8,7 +8,7 @@
 
 /* The kernel's side. Tests put a directory of plain files in its place, and play what the kernel does
  * when a group is made and removed. */
-struct sbx_cgroup_system {
+struct sbx_cgroup_kernel {
     const char *groups; /* "/proc/self/cgroup" */
     const char *mounts; /* "/proc/self/mountinfo" */
     long magic_v1;      /* the file system's type (statfs); 0: any */
@@ -16,7 +16,7 @@ struct sbx_cgroup_system {
     int (*make_dir)(int parent_fd, const char *name);
     int (*remove_dir)(int parent_fd, const char *name);
 };
-extern const struct sbx_cgroup_system sbx_cgroup_kernel;
+extern const struct sbx_cgroup_kernel sbx_cgroup_real;
 
 /* ---- linux_cgroup_file.c: small files below a directory, without allocation, never through a
  * symbolic link ---- */
@@ -49,15 +49,13 @@ bool sbx_cgroup_place_holds(const struct sbx_cgroup *group, const struct sbx_cgr
 
 /* ---- linux_cgroup_find.c ---- */
 
-/* Where a group with the controllers `need` can be made: version, system, and for each place its
+/* Where a group with the controllers `need` can be made: version, kernel, and for each place its
  * controllers, parent_fd, and the parent's path. Without one: SBX_CGROUP_NONE. Released by
  * sbx_cgroup_release. Version 1 has further places of ours (accounting, freezer) if they are there.
  * sbx_cgroup_find tries version 2 first. */
-void sbx_cgroup_find(const struct sbx_cgroup_system *system, unsigned need, struct sbx_cgroup *out);
-bool sbx_cgroup_find_v1(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out) SBX_MUST_USE;
-bool sbx_cgroup_find_v2(const struct sbx_cgroup_system *system, unsigned need,
-                        struct sbx_cgroup *out) SBX_MUST_USE;
+void sbx_cgroup_find(const struct sbx_cgroup_kernel *kernel, unsigned need, struct sbx_cgroup *out);
+bool sbx_cgroup_find_one(const struct sbx_cgroup_kernel *kernel, enum sbx_cgroup_version version,
+                         unsigned need, struct sbx_cgroup *out) SBX_MUST_USE;
 
 /* Version 2: groups made in this place get its controllers from now on; false with errno. */
 bool sbx_cgroup_hand_down(const struct sbx_cgroup_place *place) SBX_MUST_USE;
@@ -85,6 +83,11 @@ enum sbx_code sbx_cgroup_make_at(struct sbx_cgroup *found, const struct sbx_cgro
  * waits `lock_tries` milliseconds. False (with errno) leaves the place as it was. */
 bool sbx_cgroup_open_part(const struct sbx_cgroup *group, struct sbx_cgroup_place *place,
                           unsigned lock_tries) SBX_MUST_USE;
+
+/* ---- linux_cgroup_kill.c ---- */
+
+/* One round of freezing, killing and thawing: what version 1 has, and version 2 before cgroup.kill. */
+void sbx_cgroup_kill_frozen(const struct sbx_cgroup *group);
 
 /* ---- linux_cgroup_recover.c ---- */
 

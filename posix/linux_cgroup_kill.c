@@ -112,7 +112,7 @@ static void freeze(const struct sbx_cgroup *group, int dir)
 }
 
 /* Nothing can fork while all are frozen, and in version 1 nothing dies before it is thawed. */
-static void kill_round(const struct sbx_cgroup *group)
+void sbx_cgroup_kill_frozen(const struct sbx_cgroup *group)
 {
     for (size_t i = 0; i < group->place_count; i++) {
         const struct sbx_cgroup_place *place = &group->place[i];
@@ -149,7 +149,7 @@ bool sbx_cgroup_kill(const struct sbx_cgroup *group)
         /* The kernel's own, from 5.14 on, leaves no gap for a fork. */
         if (group->version != SBX_CGROUP_V2 ||
             !sbx_cgroup_file_write(group->place[0].group_fd, "cgroup.kill", "1")) {
-            kill_round(group);
+            sbx_cgroup_kill_frozen(group);
         }
         if (is_empty(group)) {
             return true;
@@ -170,7 +170,7 @@ bool sbx_cgroup_remove(const struct sbx_cgroup *group)
             const struct sbx_cgroup_place *place = &group->place[i];
             /* The name may only be this group's: it has its maker's number and start. */
             if (place->group_fd >= 0 &&
-                group->system->remove_dir(place->parent_fd, group->name) != 0 && errno != ENOENT) {
+                group->kernel->remove_dir(place->parent_fd, group->name) != 0 && errno != ENOENT) {
                 is_left = true;
             }
         }

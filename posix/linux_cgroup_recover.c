@@ -188,6 +188,6 @@ void sbx_cgroup_recover_at(const struct sbx_cgroup *found)
 void sbx_cgroup_recover(void)
 {
     AUTO_CGROUP found = {0};
-    sbx_cgroup_find(&sbx_cgroup_kernel, SBX_CGROUP_NEED, &found);
+    sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     sbx_cgroup_recover_at(&found);
 }
