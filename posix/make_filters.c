@@ -250,6 +250,11 @@ static void make_program(size_t index)
 
 int main(void)
 {
+    /* Others have calls of their own (socketcall, another order of clone's arguments). */
+    uint32_t processor = seccomp_arch_native();
+    if (processor != SCMP_ARCH_X86_64 && processor != SCMP_ARCH_AARCH64) {
+        stop("the tables are for x86-64 and 64-bit ARM", -ENOTSUP);
+    }
     /* What the box's kernel can do is asked there, not of the kernel this is built on. */
     check("api", seccomp_api_set(6));
     printf("/* Made by make_filters from posix/linux_calls*.c. */\n"
