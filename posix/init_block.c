@@ -77,7 +77,7 @@ enum sbx_code sbx_memory_file(const char *name, const void *bytes, size_t len, b
     if (fd < 0) {
         fd = memfd_create(name, flags);
     }
-    if (fd < 0 || !sbx_fd_write_all(fd, bytes, len) ||
+    if (fd < 0 || !sbx_fd_write_all(fd, bytes, len) || lseek(fd, 0, SEEK_SET) != 0 ||
         fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
         int raw = errno;
         return sbx_err_errno(err, raw, "memfd_create", "cannot make a file in memory");
