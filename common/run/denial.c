@@ -70,11 +70,14 @@ static bool event_path(struct search *search, struct sbx_str text, struct sbx_pa
 {
     struct sbx_path cwd = search->input->plan->policy->cwd;
     *is_unclean = false;
+    if (text.ptr == NULL) return false;
+    /* Each turn is shorter by a name; the root is the last. */
     while (text.len > 0) {
         if (sbx_suspect_path(search->arena, cwd, text, out)) return true;
+        if (text.len == 1) return false;
         *is_unclean = true;
-        while (text.len > 0 && text.ptr[text.len - 1] != '/') text.len--;
-        if (text.len > 1) text.len--;
+        text.len--;
+        while (text.len > 1 && text.ptr[text.len - 1] != '/') text.len--;
     }
     return false;
 }
