@@ -121,6 +121,10 @@ static const struct error_text error_texts[] = {
     {"eafnosupport", SBX_COMPLAINT_FAMILY},
     {"[errno 97]", SBX_COMPLAINT_FAMILY},
     {"(os error 97)", SBX_COMPLAINT_FAMILY},
+    {"function not implemented", SBX_COMPLAINT_NO_CALL},
+    {"enosys", SBX_COMPLAINT_NO_CALL},
+    {"[errno 38]", SBX_COMPLAINT_NO_CALL},
+    {"(os error 38)", SBX_COMPLAINT_NO_CALL},
     {"bad system call", SBX_COMPLAINT_CALL},
     {"invalid system call", SBX_COMPLAINT_CALL},
     {"no such file or directory", SBX_COMPLAINT_MISSING},
@@ -321,7 +325,7 @@ bool sbx_complaint_read(enum sbx_path_rules rules, struct sbx_str line, struct s
 {
     struct sbx_complaint made = {.class = SBX_COMPLAINT_NONE, .port = 443};
     if (is_source(line) || !find_error(line, &made)) return false;
-    if (made.class == SBX_COMPLAINT_NETWORK)
+    if (made.class == SBX_COMPLAINT_NETWORK || made.class == SBX_COMPLAINT_FAMILY)
         (void)!sbx_complaint_host(line, &made.host, &made.port);
     find_intent(line, &made);
     sbx_complaint_names(rules, line, &made);

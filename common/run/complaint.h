@@ -15,6 +15,7 @@ enum sbx_complaint_class {
     SBX_COMPLAINT_NETWORK,   /* ENETUNREACH, a name that cannot be resolved */
     SBX_COMPLAINT_FAMILY,    /* EAFNOSUPPORT */
     SBX_COMPLAINT_CALL,      /* SIGSYS as a shell tells it */
+    SBX_COMPLAINT_NO_CALL,   /* ENOSYS */
 };
 
 /* What it was doing, as far as its words tell. */
@@ -43,7 +44,7 @@ struct sbx_complaint {
     enum sbx_operation operation; /* of an intent that is known */
     struct sbx_complaint_name names[SBX_COMPLAINT_NAMES_MAX]; /* nearest to the error first */
     size_t name_count;
-    struct sbx_str host; /* of a complaint about the network; empty when none is named */
+    struct sbx_str host; /* that the network or a family is asked for; empty when none is named */
     uint16_t port;       /* 443 when none is named */
 };
 

@@ -70,11 +70,14 @@ static bool event_path(struct search *search, struct sbx_str text, struct sbx_pa
 {
     struct sbx_path cwd = search->input->plan->policy->cwd;
     *is_unclean = false;
+    if (text.ptr == NULL) return false;
+    /* Each turn is shorter by a name; the root is the last. */
     while (text.len > 0) {
         if (sbx_suspect_path(search->arena, cwd, text, out)) return true;
+        if (text.len == 1) return false;
         *is_unclean = true;
-        while (text.len > 0 && text.ptr[text.len - 1] != '/') text.len--;
-        if (text.len > 1) text.len--;
+        text.len--;
+        while (text.len > 1 && text.ptr[text.len - 1] != '/') text.len--;
     }
     return false;
 }
@@ -195,8 +198,11 @@ static bool is_other_family(struct sbx_str line)
 static void add_socket(struct search *search, struct sbx_str line,
                        const struct sbx_complaint *complaint)
 {
-    const struct sbx_policy *policy = search->input->plan->policy;
-    if (!sbx_plan_refuses_sockets(search->input->plan) || is_other_family(line)) return;
+    const struct sbx_plan *plan = search->input->plan;
+    const struct sbx_policy *policy = plan->policy;
+    /* Without a namespace for the network its families are refused like that of unix sockets. */
+    bool is_network = plan->backend == SBX_BACKEND_LANDLOCK;
+    if (!sbx_plan_refuses_sockets(plan) || (!is_network && is_other_family(line))) return;
     struct sbx_suspect suspect = {
         .kind = SBX_DENIED_SOCKET, .operation = SBX_TRIED_CONNECT, .rank = 55};
     AUTO_ARENA scratch;
@@ -207,7 +213,10 @@ static void add_socket(struct search *search, struct sbx_str line,
             sbx_context_lookup(&policy->context, path) == SBX_NODE_SOCKET)
             suspect.path = path;
     }
-    if (suspect.path.text == NULL || keep_path(search, &suspect)) add(search, suspect);
+    if (suspect.path.text == NULL && is_network)
+        add_network(search, complaint);
+    else if (suspect.path.text == NULL || keep_path(search, &suspect))
+        add(search, suspect);
 }
 
 static void add_call(struct search *search)
@@ -234,6 +243,10 @@ static void add_complaint(struct search *search, struct sbx_str line)
         break;
     case SBX_COMPLAINT_CALL:
         add_call(search);
+        break;
+    case SBX_COMPLAINT_NO_CALL:
+        /* The strict filter's answer; else it is that of an old kernel. */
+        if (search->input->plan->policy->syscalls == SBX_SYSCALLS_STRICT) add_call(search);
         break;
     case SBX_COMPLAINT_NONE:
         break;

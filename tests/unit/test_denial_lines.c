@@ -347,17 +347,33 @@ static void unix_sockets_of_the_host_are_refused(void)
          "socket connect /run/docker.sock"},
     };
     CHECK_LINES(BOX_STRICT, strict_rows)
+    static const struct line_case landlock_rows[] = {
+        {"socket: Address family not supported by protocol", "network connect"},
+        {"dial tcp: lookup example.com: socket: address family not supported by protocol",
+         "network connect example.com"},
+        {"bind [::]:80: Address family not supported by protocol", "network connect"},
+        {"connect /run/docker.sock: Address family not supported by protocol",
+         "socket connect /run/docker.sock"},
+    };
+    CHECK_LINES(BOX_LANDLOCK, landlock_rows)
 }
 
 /* ---- calls ---- */
 
-static void a_shell_tells_of_a_bad_system_call(void)
+static void calls_that_end_or_are_not_there(void)
 {
     static const struct line_case rows[] = {
         {"bash: line 1:  1234 Bad system call         (core dumped) unshare -r true", "call call"},
         {"Bad system call", "call call"},
+        {"OSError: [Errno 38] Function not implemented", "call call"},
+        {"setns: Function not implemented", "call call"},
     };
     CHECK_LINES(BOX_STRICT, rows)
+    static const struct line_case open_rows[] = {
+        {"OSError: [Errno 38] Function not implemented", NULL},
+        {"the function is not implemented", NULL},
+    };
+    CHECK_LINES(BOX_WORKSPACE, open_rows)
 }
 
 /* ---- Windows ---- */
@@ -393,7 +409,8 @@ static const struct sbx_test tests[] = {
     {"a list of hosts is to blame only for what it lacks",
      a_list_of_hosts_is_to_blame_only_for_what_it_lacks},
     {"unix sockets of the host are refused", unix_sockets_of_the_host_are_refused},
-    {"a shell tells of a bad system call", a_shell_tells_of_a_bad_system_call},
+    {"calls that end the process, or in a strict box are not there, are the box's",
+     calls_that_end_or_are_not_there},
     {"Windows has its own words", windows_has_its_own_words},
 };
 SBX_TEST_MAIN("denial lines", tests)
