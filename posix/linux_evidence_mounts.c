@@ -17,6 +17,7 @@ enum { MOUNTINFO_MAX = 4 << 20 };
 
 /* One line of mountinfo. */
 struct line {
+    unsigned long id, parent;
     const char *place; /* unescaped */
     const char *kind;
     bool is_read_only, no_set_id, no_devices;
@@ -77,6 +78,8 @@ static bool parse(char *text, struct line *out)
     if (kind == NULL) {
         return false;
     }
+    out->id = strtoul(field[0], NULL, 10);
+    out->parent = strtoul(field[1], NULL, 10);
     unescape(field[4]);
     out->place = field[4];
     out->kind = kind;
@@ -189,6 +192,40 @@ static void check_one(struct sbx_evidence_list *list, pid_t pid, const struct sb
     sbx_evidence_same(list, what, wanted, got);
 }
 
+static bool is_within(const char *outer, const char *inner)
+{
+    size_t len = strlen(outer);
+    return len == 1 || (strncmp(outer, inner, len) == 0 && (inner[len] == '/' || inner[len] == '\0'));
+}
+
+/* No path leads to it: something is mounted over it, or over a directory on the way from its parent, or its
+ * parent is hidden. */
+static bool is_hidden(const struct table *table, const struct line *line)
+{
+    enum { DEEPEST = 64 };
+    for (int depth = 0; depth < DEEPEST; depth++) {
+        const struct line *parent = NULL;
+        for (size_t i = 0; i < table->count; i++) {
+            const struct line *other = &table->items[i];
+            bool covers = other->parent == line->id && strcmp(other->place, line->place) == 0;
+            bool is_between = other != line && other->parent == line->parent &&
+                              is_within(other->place, line->place) && strcmp(other->place, "/") != 0;
+            if (other->id != line->id && (covers || is_between)) {
+                return true;
+            }
+            if (other->id == line->parent && other->id != line->id) {
+                parent = other;
+            }
+        }
+        if (parent == NULL) {
+            return false;
+        }
+        /* On the way up only what lies over the parent's own root counts: it holds this one's place. */
+        line = parent;
+    }
+    return false;
+}
+
 /* Everything else that is mounted must be the host's, below something planned, and not writable where the
  * plan says read-only. */
 static void check_rest(struct sbx_evidence_list *list, const struct table *table,
@@ -196,7 +233,6 @@ static void check_rest(struct sbx_evidence_list *list, const struct table *table
 {
     char got[400] = "none";
     bool ok = true;
-    size_t unplanned = 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct line *line = &table->items[i];
         if (line->is_known) {
@@ -205,28 +241,20 @@ static void check_rest(struct sbx_evidence_list *list, const struct table *table
         const struct sbx_mount *above = NULL;
         for (size_t m = 0; m < mounts->count; m++) {
             const struct sbx_mount *mount = &mounts->items[m];
-            size_t len = strlen(mount->path);
-            bool contains = len == 1 || (strncmp(mount->path, line->place, len) == 0 &&
-                                         (line->place[len] == '/' || line->place[len] == '\0'));
-            if (contains && mount->kind != SBX_MOUNT_LINK) {
+            if (is_within(mount->path, line->place) && mount->kind != SBX_MOUNT_LINK) {
                 above = mount; /* parents come first, so the last is the nearest */
             }
         }
         bool is_writable = above != NULL && (above->kind == SBX_MOUNT_WRITE ||
                                              above->kind == SBX_MOUNT_DEV);
         bool is_root = strcmp(line->place, "/") == 0 && !mounts->has_host_root;
-        if (!line->is_read_only && !is_writable) {
+        bool is_open = !line->is_read_only && !is_writable;
+        bool is_strange = above == NULL && !is_root;
+        if ((is_open || is_strange) && !is_hidden(table, line)) {
             ok = false;
-            (void)snprintf(got, sizeof got, "%.300s is writable", line->place);
+            (void)snprintf(got, sizeof got, "%.300s %s", line->place,
+                           is_open ? "is writable" : "was not planned");
         }
-        if (above == NULL && !is_root) {
-            ok = false;
-            (void)snprintf(got, sizeof got, "%.300s was not planned", line->place);
-        }
-        unplanned++;
-    }
-    if (ok && unplanned > 0) {
-        (void)snprintf(got, sizeof got, "none");
     }
     sbx_evidence_add(list, "mounts.unplanned-or-writable", "none", got, ok);
 }
