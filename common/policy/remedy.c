@@ -164,6 +164,34 @@ static void list_candidates(struct sbx_arena *scratch, const struct sbx_remedy_i
     }
 }
 
+/* A machine on which one more path is a file: what would a line do if the path were there? */
+struct with_file {
+    const struct sbx_context *context;
+    struct sbx_path path;
+};
+
+static enum sbx_node look_with_file(void *state, struct sbx_path path)
+{
+    const struct with_file *with = (const struct with_file *)state;
+    return sbx_path_eq(path, with->path) ? SBX_NODE_FILE : sbx_context_lookup(with->context, path);
+}
+
+/* For a path that must be made first, since its directory would open far more than was asked for. */
+static bool try_with_file(struct sbx_arena *scratch, const struct sbx_remedy_input *input,
+                          const struct sbx_question *question, struct attempt *attempt)
+{
+    if (question->kind != SBX_ASK_PATH || !question->is_write ||
+        sbx_context_lookup(input->context, question->path) != SBX_NODE_MISSING)
+        return false;
+    struct with_file with = {input->context, question->path};
+    struct sbx_context context = *input->context;
+    context.lookup = look_with_file;
+    context.lookup_state = &with;
+    struct sbx_remedy_input then = {input->manifest, &context, input->ceiling};
+    struct candidate candidate = {"-w", SBX_KEY_FS_WRITE_ALLOW, question->path.text, ""};
+    return try_candidate(scratch, &then, question, &candidate, attempt);
+}
+
 static bool keep(struct sbx_arena *arena, const struct attempt *attempt, bool found,
                  struct sbx_remedy *out)
 {
@@ -195,7 +223,9 @@ bool sbx_remedy_find(struct sbx_arena *arena, const struct sbx_remedy_input *inp
     bool found = false;
     for (size_t i = 0; i < list.count && !found; i++)
         found = try_candidate(&scratch, input, question, &list.items[i], &attempt);
-    bool kept = keep(arena, &attempt, found, out);
+    bool needs_file = !found && try_with_file(&scratch, input, question, &attempt);
+    bool kept = keep(arena, &attempt, found || needs_file, out);
+    if (kept) out->needs_file = needs_file;
     sbx_buf_release(&attempt.line);
     sbx_buf_release(&attempt.flag);
     return kept;

@@ -17,6 +17,7 @@ struct sbx_remedy {
     const char *line;     /* the whole line, with what the key held already; NULL: none helps */
     const char *flag;     /* "-w /etc/x", quoted for a shell; NULL: none helps */
     const char *obstacle; /* why no line would; NULL when one does */
+    bool needs_file;      /* line and flag help once the path has been made outside the box */
 };
 
 /* The narrowest change that helps. Texts in `arena`; false without memory, *out is then as it was. */

@@ -112,7 +112,7 @@ static const char *hopeless(const struct sbx_denial_input *input, const struct s
     return NULL;
 }
 
-static const char *note_of(struct sbx_arena *arena, const struct sbx_denial_input *input,
+static const char *note_of(struct sbx_arena *arena,
                            const struct sbx_suspect *suspect, const struct sbx_remedy *remedy)
 {
     const struct sbx_protect_row *protection = suspect->decision.protection;
@@ -123,14 +123,9 @@ static const char *note_of(struct sbx_arena *arena, const struct sbx_denial_inpu
         return sbx_arena_printf(arena,
                                 "do it outside the box, or give protect a list without \"%s\"",
                                 protection->pattern);
+    if (remedy->needs_file)
+        return "it does not exist yet: make it outside the box first, or open its directory";
     if (remedy->line != NULL) return NULL;
-    enum sbx_node node = suspect->path.text == NULL
-                             ? SBX_NODE_UNKNOWN
-                             : sbx_context_lookup(&input->plan->policy->context, suspect->path);
-    if (suspect->kind == SBX_DENIED_FILE && node == SBX_NODE_MISSING &&
-        sbx_operation_writes(suspect->operation))
-        return "it does not exist: make it outside the box, then -w can name it; or -w its "
-               "directory";
     return sbx_arena_printf(arena, "no manifest line allows it as things are: %s",
                             remedy->obstacle);
 }
@@ -151,7 +146,7 @@ bool sbx_suspect_explain(struct sbx_arena *arena, const struct sbx_denial_input 
     const char *note = hopeless(input, suspect);
     if (note == NULL && !is_allowed) {
         if (!sbx_remedy_find(arena, &made_from, &question, &remedy)) return false;
-        note = note_of(arena, input, suspect, &remedy);
+        note = note_of(arena, suspect, &remedy);
     }
     struct sbx_denial made = {.kind = suspect->kind,
                               .operation = suspect->operation,

@@ -59,6 +59,20 @@ void init_limit(const struct init *init)
     }
 }
 
+/* The command's own streams may be opened again through /dev/stdout and the like, with the access they have.
+ * What is no file (a pipe) needs no rule, and is refused here. */
+static void add_streams(const struct init *init, long ruleset)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        long mode = SYS3(fcntl, fd, F_GETFL, 0) & O_ACCMODE;
+        uint64_t access = (mode != O_WRONLY ? SBX_LANDLOCK_READ_FILE : 0) |
+                          (mode != O_RDONLY ? SBX_LANDLOCK_WRITE_FILE | SBX_LANDLOCK_TRUNCATE : 0) |
+                          SBX_LANDLOCK_IOCTL_DEV;
+        struct sbx_landlock_path value = {.access = access & init->plan->handled_files, .fd = fd};
+        (void)SYS4(landlock_add_rule, ruleset, SBX_LANDLOCK_RULE_PATH, &value, 0);
+    }
+}
+
 static void add_rules(const struct init *init, long ruleset)
 {
     const struct sbx_init_rule *rule =
@@ -97,6 +111,7 @@ void init_landlock(const struct init *init)
         must(SBX_INIT_STEP_LANDLOCK, ruleset);
         add_rules(init, ruleset);
     }
+    add_streams(init, ruleset);
     must(SBX_INIT_STEP_LANDLOCK, SYS2(landlock_restrict_self, ruleset, 0));
     (void)SYS1(close, ruleset);
 }
