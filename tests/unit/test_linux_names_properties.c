@@ -14,7 +14,7 @@
 
 #include "common/base/banned.h"
 
-enum { TREES = 60, POLICIES = 40, MAX_RULES = 8, CACHED_TREES = 12, CHANGES = 6, LINES = 4096 };
+enum { TREES = 40, POLICIES = 60, MAX_RULES = 8, CACHED_TREES = 6, CHANGES = 6, LINES = 4096 };
 
 /* ---- the walk without shortcuts ---- */
 
@@ -303,7 +303,7 @@ static void whatever_changes_a_cache_changes_nothing(void)
     uint64_t from_cache = 0;
     for (size_t i = 0; i < CACHED_TREES; i++) {
         names_start(&f[i]);
-        for (size_t k = 0; k < 400; k++) {
+        for (size_t k = 0; k < 300; k++) {
             random_node(&seed, &f[i]);
         }
         names_rule(&f[i], "", SBX_ACCESS_WRITE);
