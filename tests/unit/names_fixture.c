@@ -161,6 +161,14 @@ void names_settle(struct names_fixture *f)
     }
 }
 
+void names_start_with(struct names_fixture *f, const struct sbx_protect_row *rows)
+{
+    names_start(f);
+    names_dir(f, "w");
+    names_protect(f, rows);
+    names_rule(f, "w", SBX_ACCESS_WRITE);
+}
+
 /* ---- answers ---- */
 
 const char *names_show(struct names_fixture *f, const struct sbx_found_list *list)
@@ -188,6 +196,12 @@ const char *names_find(struct names_fixture *f)
     enum sbx_code code =
         sbx_names_find_within(&f->arena, &f->policy, f->cache_dir, &f->limits, &f->found, &f->err);
     return code == SBX_OK ? names_show(f, &f->found) : f->err.text;
+}
+
+const char *names_settle_and_find(struct names_fixture *f)
+{
+    names_settle(f);
+    return names_find(f);
 }
 
 const struct sbx_found *names_at(struct names_fixture *f, const char *rest)

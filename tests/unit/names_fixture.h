@@ -11,7 +11,6 @@ struct names_fixture {
     char root[256]; /* a directory of this test, removed at its end */
     struct sbx_arena arena;
     struct sbx_policy policy;
-    size_t rule_capacity;
     struct sbx_found_list found;
     struct sbx_err err;
     const char *cache_dir; /* NULL: none */
@@ -20,6 +19,8 @@ struct names_fixture {
 
 void names_start(struct names_fixture *f);
 void names_end(struct names_fixture *f);
+/* The same with an empty, writable "w" and these protections. */
+void names_start_with(struct names_fixture *f, const struct sbx_protect_row *rows);
 #define AUTO_NAMES SBX_CLEANUP(names_end) struct names_fixture
 
 /* Text that lives as long as the fixture: `rest` below the root. */
@@ -42,6 +43,7 @@ void names_settle(struct names_fixture *f);
 /* Finds, and gives one line each: "r /a/.git d", "n /x" … below the root, with '@' for a link and '!' for an
  * open target. The text of the error when it fails. */
 const char *names_find(struct names_fixture *f);
+const char *names_settle_and_find(struct names_fixture *f);
 /* What `names_find` would say when the list is this one. */
 const char *names_show(struct names_fixture *f, const struct sbx_found_list *list);
 const struct sbx_found *names_at(struct names_fixture *f, const char *rest);

@@ -21,34 +21,19 @@ enum { OTHER_USER = 65534 };
 
 static const struct sbx_protect_row no_rows[] = {{NULL, false, NULL}};
 
-/* A fixture with /w writable and the given protections. */
-static void start_with(struct names_fixture *f, const struct sbx_protect_row *rows)
-{
-    names_start(f);
-    names_dir(f, "w");
-    names_protect(f, rows);
-    names_rule(f, "w", SBX_ACCESS_WRITE);
-}
-
-static const char *settle_and_find(struct names_fixture *f)
-{
-    names_settle(f);
-    return names_find(f);
-}
-
 /* ---- protected names ---- */
 
 static void names_at_any_depth_are_found(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_file(&f, "w/.git/HEAD", "");
     names_file(&f, "w/a/b/c/.envrc", "");
     names_file(&f, "w/a/b/c/envrc", "");
     names_dir(&f, "w/a/.vscode/.git");
     names_file(&f, "w/a/.git2", "");
     names_file(&f, "out/.git/HEAD", "");
-    CHECK_TEXT(settle_and_find(&f), "r /w/.git d, r /w/a/.vscode d, r /w/a/b/c/.envrc");
+    CHECK_TEXT(names_settle_and_find(&f), "r /w/.git d, r /w/a/.vscode d, r /w/a/b/c/.envrc");
     const struct sbx_found *git = names_at(&f, "w/.git");
     struct stat info = {0};
     CHECK_INT(stat(names_path(&f, "w/.git"), &info), 0);
@@ -63,18 +48,18 @@ static void names_at_any_depth_are_found(void)
 static void nothing_protected_is_nothing_found(void)
 {
     AUTO_NAMES f;
-    start_with(&f, no_rows);
+    names_start_with(&f, no_rows);
     names_file(&f, "w/.git/HEAD", "");
-    CHECK_TEXT(settle_and_find(&f), "");
+    CHECK_TEXT(names_settle_and_find(&f), "");
     CHECK_U64(f.found.directories_read, 0);
     names_protect(&f, sbx_protect_defaults);
-    CHECK_TEXT(settle_and_find(&f), "r /w/.git d");
+    CHECK_TEXT(names_settle_and_find(&f), "r /w/.git d");
 }
 
 static void commit_locks_what_git_runs(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_git_commit);
+    names_start_with(&f, sbx_protect_git_commit);
     names_file(&f, "w/.git/hooks/pre-commit", "");
     names_file(&f, "w/.git/config", "");
     names_file(&f, "w/.git/info/attributes", "");
@@ -85,7 +70,7 @@ static void commit_locks_what_git_runs(void)
     names_file(&f, "w/.git/worktrees/t/commondir", "../..");
     names_file(&f, "w/.git/worktrees/t/deep/commondir", "");
     names_file(&f, "w/config", "");
-    CHECK_TEXT(settle_and_find(&f),
+    CHECK_TEXT(names_settle_and_find(&f),
                "r /w/.git/config, r /w/.git/hooks d, r /w/.git/info/attributes, "
                "r /w/.git/modules/x/y/config, r /w/.git/modules/x/y/hooks d, "
                "r /w/.git/worktrees/t/commondir");
@@ -94,10 +79,10 @@ static void commit_locks_what_git_runs(void)
 static void only_a_file_is_locked_when_only_files_are_meant(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_git_commit);
+    names_start_with(&f, sbx_protect_git_commit);
     names_dir(&f, "w/a/.git");
     names_file(&f, "w/b/.git", "nonsense");
-    CHECK_TEXT(settle_and_find(&f), "r /w/b/.git");
+    CHECK_TEXT(names_settle_and_find(&f), "r /w/b/.git");
 }
 
 static void a_root_inside_a_protected_tree_keeps_its_locks(void)
@@ -108,26 +93,26 @@ static void a_root_inside_a_protected_tree_keeps_its_locks(void)
     names_dir(&f, "r/.git/hooks");
     names_dir(&f, "r/.git/modules/a/hooks");
     names_rule(&f, "r/.git", SBX_ACCESS_WRITE);
-    CHECK_TEXT(settle_and_find(&f), "r /r/.git/hooks d, r /r/.git/modules/a/hooks d");
+    CHECK_TEXT(names_settle_and_find(&f), "r /r/.git/hooks d, r /r/.git/modules/a/hooks d");
     names_rule(&f, "r/.git/modules/a", SBX_ACCESS_WRITE);
-    CHECK_TEXT(settle_and_find(&f), "r /r/.git/hooks d, r /r/.git/modules/a/hooks d");
+    CHECK_TEXT(names_settle_and_find(&f), "r /r/.git/hooks d, r /r/.git/modules/a/hooks d");
 }
 
 static void a_rule_lifts_the_protection_it_names(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_file(&f, "w/.vscode/tasks.json", "");
     names_dir(&f, "w/.vscode/.idea");
     names_dir(&f, "w/a/.vscode");
     names_rule(&f, "w/.vscode", SBX_ACCESS_WRITE);
-    CHECK_TEXT(settle_and_find(&f), "r /w/.vscode/.idea d, r /w/a/.vscode d");
+    CHECK_TEXT(names_settle_and_find(&f), "r /w/.vscode/.idea d, r /w/a/.vscode d");
 }
 
 static void closed_and_locked_subtrees_are_not_entered(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_dir(&f, "w/none/x/.git");
     names_dir(&f, "w/read/x/.git");
     names_dir(&f, "w/none/open/y/.git");
@@ -136,19 +121,19 @@ static void closed_and_locked_subtrees_are_not_entered(void)
     names_rule(&f, "w/none/open", SBX_ACCESS_WRITE);
     names_rule(&f, "w/read", SBX_ACCESS_READ);
     names_rule(&f, "w/tmp", SBX_ACCESS_WRITE)->kind = SBX_RULE_TMPFS;
-    CHECK_TEXT(settle_and_find(&f), "r /w/none/open/y/.git d");
+    CHECK_TEXT(names_settle_and_find(&f), "r /w/none/open/y/.git d");
     CHECK_U64(f.found.directories_read, 3); /* w, open, y */
 }
 
 static void a_name_that_is_no_text_hides_nothing(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_dir(&f, "w/\xff\xfe/.git");
     names_dir(&f, "w/a\001b/.git");
     names_dir(&f, "w/new\nline/.git");
     names_rule(&f, "w/a/b", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f),
+    CHECK_TEXT(names_settle_and_find(&f),
                "r /w/a\001b/.git d, r /w/new\nline/.git d, r /w/\xff\xfe/.git d");
 }
 
@@ -157,7 +142,7 @@ static void a_name_that_is_no_text_hides_nothing(void)
 static void matches_of_globs_are_masked_and_locked(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_file(&f, "w/.env", "");
     names_file(&f, "w/a/b/.env", "");
     names_file(&f, "w/a/b/x.lock", "");
@@ -165,7 +150,7 @@ static void matches_of_globs_are_masked_and_locked(void)
     names_file(&f, "out/.env", "");
     names_rule(&f, "w/**/.env", SBX_ACCESS_NONE);
     names_rule(&f, "w/a/*/*.lock", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f),
+    CHECK_TEXT(names_settle_and_find(&f),
                "n /w/.env, r /w/.git d, n /w/.git/.env, n /w/a/b/.env, r /w/a/b/x.lock");
     CHECK_TEXT(names_at(&f, "w/.env")->rule->path.text, names_path(&f, "w/**/.env"));
     CHECK(names_at(&f, "w/.env")->protection == NULL);
@@ -174,15 +159,16 @@ static void matches_of_globs_are_masked_and_locked(void)
 static void a_masked_directory_is_not_entered_and_opens_nowhere(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_dir(&f, "w/x/secret/pub/.git");
     names_dir(&f, "w/y/pub/secret");
     names_dir(&f, "w/x/secret/again/.git");
     names_rule(&f, "w/**/secret", SBX_ACCESS_NONE);
     names_rule(&f, "w/**/pub", SBX_ACCESS_READ);
     names_rule(&f, "w/x/secret/again", SBX_ACCESS_WRITE);
-    CHECK_TEXT(settle_and_find(&f), "n /w/x/secret d, r /w/x/secret/again/.git d, r /w/y/pub d, "
-                                    "n /w/y/pub/secret d");
+    CHECK_TEXT(names_settle_and_find(&f),
+               "n /w/x/secret d, r /w/x/secret/again/.git d, r /w/y/pub d, "
+               "n /w/y/pub/secret d");
 }
 
 static void a_read_glob_opens_what_is_closed(void)
@@ -195,16 +181,16 @@ static void a_read_glob_opens_what_is_closed(void)
     names_dir(&f, "all/x/y");
     names_rule(&f, "opt/*/lib", SBX_ACCESS_READ);
     names_rule(&f, "all/**", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f), "r /all d +, r /opt/a/lib d +");
+    CHECK_TEXT(names_settle_and_find(&f), "r /all d +, r /opt/a/lib d +");
     struct sbx_rule *closed = names_rule(&f, "opt", SBX_ACCESS_NONE);
     closed->by = SBX_BY_ADMINISTRATOR;
-    CHECK_TEXT(settle_and_find(&f), "r /all d +");
+    CHECK_TEXT(names_settle_and_find(&f), "r /all d +");
 }
 
 static void a_glob_holds_below_rules_of_every_kind(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_file(&f, "w/none/read/.env", "");
     names_file(&f, "w/none/.env", "");
     names_file(&f, "w/read/.env", "");
@@ -212,7 +198,7 @@ static void a_glob_holds_below_rules_of_every_kind(void)
     names_rule(&f, "w/none/read", SBX_ACCESS_READ);
     names_rule(&f, "w/read", SBX_ACCESS_READ);
     names_rule(&f, "w/**/.env", SBX_ACCESS_NONE);
-    CHECK_TEXT(settle_and_find(&f), "n /w/none/read/.env, n /w/read/.env");
+    CHECK_TEXT(names_settle_and_find(&f), "n /w/none/read/.env, n /w/read/.env");
 }
 
 static void only_where_a_glob_can_match_is_looked(void)
@@ -224,7 +210,7 @@ static void only_where_a_glob_can_match_is_looked(void)
     names_dir(&f, "r/other/deep/tree");
     names_rule(&f, "r", SBX_ACCESS_READ);
     names_rule(&f, "r/a/*/*.key", SBX_ACCESS_NONE);
-    CHECK_TEXT(settle_and_find(&f), "n /r/a/b/x.key");
+    CHECK_TEXT(names_settle_and_find(&f), "n /r/a/b/x.key");
     CHECK_U64(f.found.directories_read, 3); /* r, a, b */
 }
 
@@ -235,189 +221,16 @@ static void kernel_interfaces_are_not_walked(void)
     names_protect(&f, no_rows);
     names_rule(&f, "///proc/self/*", SBX_ACCESS_NONE);
     names_rule(&f, "///proc", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f), "");
+    CHECK_TEXT(names_settle_and_find(&f), "");
     CHECK_U64(f.found.directories_read, 0);
-}
-
-/* ---- links ---- */
-
-static void a_protected_link_is_found_with_what_it_leads_to(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "w/real/settings");
-    names_dir(&f, "out/settings");
-    names_link(&f, "w/.vscode", "real/settings");
-    names_link(&f, "w/a/.idea", "../../out/settings");
-    names_link(&f, "w/a/.envrc", "nowhere");
-    names_link(&f, "w/a/.zshrc", "/nowhere");
-    names_link(&f, "w/a/plain", "../real");
-    names_link(&f, "w/b/.claude", "..");
-    CHECK_TEXT(settle_and_find(&f), "r /w/.vscode @, r /w/a/.envrc @ !, r /w/a/.idea @, "
-                                    "r /w/a/.zshrc @, r /w/b/.claude @ !, r /w/real/settings d");
-    CHECK_TEXT(names_at(&f, "w/.vscode")->link, "real/settings");
-    CHECK_TEXT(names_at(&f, "w/real/settings")->protection->pattern, ".vscode");
-    CHECK(!names_at(&f, "w/.vscode")->is_directory);
-}
-
-static void a_masked_link_masks_what_it_leads_to(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, no_rows);
-    names_file(&f, "w/prod.env", "");
-    names_file(&f, "shared/prod.env", "");
-    names_file(&f, "hidden/prod.env", "");
-    names_link(&f, "w/.env", "prod.env");
-    names_link(&f, "w/a/.env", "../../shared/prod.env");
-    names_link(&f, "w/b/.env", "../../hidden/prod.env");
-    names_link(&f, "w/c/.env", "../..");
-    names_rule(&f, "shared", SBX_ACCESS_READ);
-    names_rule(&f, "w/**/.env", SBX_ACCESS_NONE);
-    CHECK_TEXT(settle_and_find(&f), "n /shared/prod.env, n /w/.env @, n /w/a/.env @, "
-                                    "n /w/b/.env @, n /w/c/.env @, n /w/prod.env");
-    names_rule(&f, "", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f),
-               "n /hidden/prod.env, n /shared/prod.env, n /w/.env @, n /w/a/.env @, "
-               "n /w/b/.env @, n /w/c/.env @ !, n /w/prod.env");
-}
-
-static void directories_behind_links_are_not_entered(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "out/.git");
-    names_link(&f, "w/link", "../out");
-    names_link(&f, "w/loop", ".");
-    CHECK_TEXT(settle_and_find(&f), "");
-    CHECK_U64(f.found.directories_read, 1);
-    /* The control: through the link it is there. */
-    CHECK_INT(access(names_path(&f, "w/link/.git"), F_OK), 0);
-}
-
-static void a_root_may_be_a_link(void)
-{
-    AUTO_NAMES f;
-    names_start(&f);
-    names_protect(&f, sbx_protect_defaults);
-    names_dir(&f, "real/a/.git");
-    names_link(&f, "w", "real");
-    names_rule(&f, "w", SBX_ACCESS_WRITE);
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.git d");
-}
-
-/* ---- git directories elsewhere ---- */
-
-static void a_git_file_locks_the_directory_it_names(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "w/store/one/hooks");
-    names_dir(&f, "w/store/two");
-    names_dir(&f, "out/three");
-    names_file(&f, "w/a/.git", "gitdir: ../store/one\n");
-    names_file(&f, "w/b/.git", "gitdir: ");
-    names_file(&f, "w/c/.git", "gitdir ../store/two\n");
-    names_file(&f, "w/d/.git", "gitdir: ../../out/three\n");
-    names_file(&f, "w/e/.git", "gitdir: ../store/absent\n");
-    names_file(&f, "w/f/.git", "gitdir: /absent/too\n");
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.git, r /w/b/.git, r /w/c/.git, r /w/d/.git, "
-                                    "r /w/e/.git !, r /w/f/.git, r /w/store/one d");
-    CHECK_TEXT(names_at(&f, "w/store/one")->protection->pattern, ".git");
-    /* A rule that makes just that directory writable lifts this lock like any other. */
-    names_rule(&f, "w/store/one", SBX_ACCESS_WRITE);
-    names_rule(&f, "w/store", SBX_ACCESS_READ);
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.git, r /w/b/.git, r /w/c/.git, r /w/d/.git, "
-                                    "r /w/e/.git, r /w/f/.git");
-}
-
-static void a_worktree_locks_the_repository_it_belongs_to(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "w/bare/hooks");
-    names_file(&f, "w/bare/worktrees/t/commondir", "../..\n");
-    names_file(&f, "w/tree/.git",
-               sbx_arena_printf(&f.arena, "gitdir: %s/w/bare/worktrees/t\n", f.root));
-    CHECK_TEXT(settle_and_find(&f), "r /w/bare d, r /w/tree/.git");
-}
-
-static void commit_locks_what_git_runs_wherever_it_is(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_git_commit);
-    names_dir(&f, "w/bare/hooks");
-    names_file(&f, "w/bare/config", "");
-    names_file(&f, "w/bare/config.worktree", "");
-    names_file(&f, "w/bare/info/attributes", "");
-    names_file(&f, "w/bare/refs/heads/config", "");
-    names_file(&f, "w/bare/modules/m/config", "");
-    names_file(&f, "w/bare/worktrees/t/commondir", "../..\n");
-    names_file(&f, "w/bare/worktrees/t/gitdir", "x\n");
-    names_file(&f, "w/bare/worktrees/t/HEAD", "x\n");
-    names_file(&f, "w/tree/.git", "gitdir: ../bare/worktrees/t\n");
-    names_file(&f, "w/unrelated/config", "");
-    CHECK_TEXT(settle_and_find(&f),
-               "r /w/bare/config, r /w/bare/config.worktree, r /w/bare/hooks d, "
-               "r /w/bare/info/attributes, r /w/bare/modules/m/config, "
-               "r /w/bare/worktrees/t/commondir, r /w/bare/worktrees/t/gitdir, r /w/tree/.git");
-}
-
-static void a_linked_git_directory_is_one_too(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_git_commit);
-    names_dir(&f, "w/store/hooks");
-    names_file(&f, "w/store/index", "");
-    names_link(&f, "w/a/.git", "../store");
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.git @, r /w/store/hooks d");
-    names_protect(&f, sbx_protect_defaults);
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.git @, r /w/store d");
-}
-
-static void a_hostile_git_file_is_no_git_file(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "w/store");
-    char large[5000];
-    memset(large, '\n', sizeof large);
-    large[sizeof large - 1] = '\0';
-    memcpy(large, "gitdir: ../store", strlen("gitdir: ../store"));
-    names_file(&f, "w/large/.git", large);
-    names_file(&f, "w/secret", "gitdir: store\n");
-    names_link(&f, "w/link/.git", "../secret");
-    names_dir(&f, "w/fifo");
-    CHECK_INT(mkfifo(names_path(&f, "w/fifo/.git"), 0600), 0);
-    CHECK_TEXT(settle_and_find(&f),
-               "r /w/fifo/.git, r /w/large/.git, r /w/link/.git @, r /w/secret");
-    /* The control: the same text in a small file leads there. */
-    names_file(&f, "w/small/.git", "gitdir: ../store\n\n\n");
-    (void)names_find(&f);
-    CHECK(names_at(&f, "w/store") != NULL);
 }
 
 /* ---- the list ---- */
 
-static void a_place_two_links_lead_to_is_listed_once(void)
-{
-    AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
-    names_dir(&f, "w/real/inner");
-    names_link(&f, "w/a/.vscode", "../real");
-    names_link(&f, "w/b/.idea", "../real");
-    names_link(&f, "w/c/.zed", "../real/inner");
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.vscode @, r /w/b/.idea @, r /w/c/.zed @, r /w/real d");
-    /* What is masked inside what is locked stays. */
-    names_file(&f, "w/real/inner/x.key", "");
-    names_rule(&f, "w/**/*.key", SBX_ACCESS_NONE);
-    CHECK_TEXT(settle_and_find(&f), "r /w/a/.vscode @, r /w/b/.idea @, r /w/c/.zed @, "
-                                    "r /w/real d, n /w/real/inner/x.key");
-}
-
 static void too_many_names_are_an_error(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     for (int i = 0; i < 5; i++) {
         names_dir(&f, sbx_arena_printf(&f.arena, "w/%d/.git", i));
     }
@@ -440,7 +253,7 @@ static void too_many_names_are_an_error(void)
 static void too_many_entries_are_an_error(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     for (int i = 0; i < 20; i++) {
         names_file(&f, sbx_arena_printf(&f.arena, "w/d/%d", i), "");
     }
@@ -492,7 +305,7 @@ static void remove_deep(const char *path, int depth)
 static void what_is_too_deep_for_a_path_is_an_error(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_settle(&f);
     names_dir(&f, "w/fits");
     make_deep(names_path(&f, "w/fits"), 15);
@@ -550,7 +363,7 @@ static void what_cannot_be_listed_but_changed_is_an_error(void)
         return;
     }
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     CHECK_INT(chmod(f.root, 0755), 0);
     names_dir(&f, "w/.git");
     names_dir(&f, "w/d/.git");
@@ -602,7 +415,7 @@ static int find_in_mount(struct names_fixture *f)
 static void mounts_below_a_root_are_part_of_it(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_dir(&f, "w/mnt");
     names_settle(&f);
     pid_t child = fork();
@@ -646,7 +459,7 @@ static void *swap(void *state)
 static void swapping_directories_for_links_leads_nowhere(void)
 {
     AUTO_NAMES f;
-    start_with(&f, sbx_protect_defaults);
+    names_start_with(&f, sbx_protect_defaults);
     names_dir(&f, "w/a/b/.vscode");
     names_dir(&f, "out/b/.git");
     names_link(&f, "spare", "../out");
@@ -661,7 +474,10 @@ static void swapping_directories_for_links_leads_nowhere(void)
     CHECK_INT(pthread_create(&thread, NULL, swap, &swapper), 0);
     unsigned inside = 0;
     unsigned without = 0;
-    for (int i = 0; i < 20000; i++) {
+    /* Until both sides have met often enough, on a busy machine too. */
+    for (int i = 0; i < 2000000 && (i < 10000 || swapper.swaps < 500 || swapper.seen < 500 ||
+                                    inside < 100 || without < 100);
+         i++) {
         AUTO_ARENA arena;
         sbx_arena_init(&arena, 1 << 20);
         enum sbx_code code = sbx_names_find(&arena, &f.policy, NULL, &f.found, &f.err);
@@ -679,10 +495,10 @@ static void swapping_directories_for_links_leads_nowhere(void)
     }
     atomic_store(&swapper.stop, true);
     (void)pthread_join(thread, NULL);
-    /* Both sides met, and the link did lead outside. */
-    CHECK(swapper.swaps > 100);
-    CHECK(swapper.seen > 100);
-    CHECK(inside > 0 && without > 0);
+    /* The directory was seen as itself and as a link, which did lead outside. */
+    CHECK(swapper.swaps >= 500);
+    CHECK(swapper.seen >= 500);
+    CHECK(inside >= 100 && without >= 100);
 }
 
 static const struct sbx_test tests[] = {
@@ -708,20 +524,6 @@ static const struct sbx_test tests[] = {
     {"a glob holds below rules of every kind", a_glob_holds_below_rules_of_every_kind},
     {"only where a glob can match is looked", only_where_a_glob_can_match_is_looked},
     {"interfaces of the kernel are not walked", kernel_interfaces_are_not_walked},
-    {"a protected link is found, with what it leads to",
-     a_protected_link_is_found_with_what_it_leads_to},
-    {"a masked link masks what it leads to", a_masked_link_masks_what_it_leads_to},
-    {"directories behind links are not entered", directories_behind_links_are_not_entered},
-    {"a root may be a link", a_root_may_be_a_link},
-    {"a .git file locks the directory it names", a_git_file_locks_the_directory_it_names},
-    {"a worktree locks the repository it belongs to",
-     a_worktree_locks_the_repository_it_belongs_to},
-    {"git = commit locks what git runs in a directory that a .git file names",
-     commit_locks_what_git_runs_wherever_it_is},
-    {"a link named .git protects the directory it leads to", a_linked_git_directory_is_one_too},
-    {"a .git file that is large, a link or a pipe is not read", a_hostile_git_file_is_no_git_file},
-    {"a place that two links lead to is listed once, and hides what it contains",
-     a_place_two_links_lead_to_is_listed_once},
     {"too many names are an error that leaves the list alone", too_many_names_are_an_error},
     {"too many entries are an error", too_many_entries_are_an_error},
     {"directories nested too deeply for a path are an error",
