@@ -74,8 +74,8 @@ static bool is_writable_in_box(const struct sbx_policy *policy, const char *path
 {
     struct sbx_path place = {path, strlen(path), SBX_PATH_POSIX};
     struct sbx_decision decision = sbx_policy_decide(NULL, policy, place);
-    return decision.maybe_writable || (decision.access == SBX_ACCESS_WRITE &&
-                                       decision.rule->kind == SBX_RULE_HOST);
+    return decision.maybe_writable ||
+           (decision.access == SBX_ACCESS_WRITE && decision.rule->kind == SBX_RULE_HOST);
 }
 
 static void make_directories(const char *path)

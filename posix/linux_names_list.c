@@ -28,17 +28,14 @@ static bool is_absent(int raw)
     return raw == ENOSYS || raw == EPERM;
 }
 
-/* Name by name, which no rename on the way can lead astray. */
+/* Name by name, which no rename on the way can lead astray. The last one is opened as asked: a place that may
+ * not be entered can still be looked at. */
 static int open_stepwise(int root, const char *rest, int flags)
 {
     AUTO_FD at = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     char name[NAME_MAX + 1];
     while (at >= 0) {
-        rest += strspn(rest, "/");
         size_t len = strcspn(rest, "/");
-        if (len == 0) {
-            return openat(at, ".", flags | O_CLOEXEC);
-        }
         if (len >= sizeof name) {
             errno = ENAMETOOLONG;
             return -1;
@@ -46,6 +43,10 @@ static int open_stepwise(int root, const char *rest, int flags)
         memcpy(name, rest, len);
         name[len] = '\0';
         rest += len;
+        rest += strspn(rest, "/");
+        if (*rest == '\0') {
+            return openat(at, len == 0 ? "." : name, flags | O_CLOEXEC);
+        }
         int next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         sbx_fd_close(&at);
         at = next;

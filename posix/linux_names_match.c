@@ -101,11 +101,11 @@ static bool add_part(struct sbx_arena *arena, struct sbx_names_pattern *pattern,
     return true;
 }
 
+/* Either a row or a rule, and its text. */
 static enum sbx_code add_pattern(struct sbx_arena *arena, struct sbx_names_matcher *matcher,
                                  const struct sbx_protect_row *row, const struct sbx_rule *rule,
-                                 struct sbx_err *err)
+                                 const char *text, struct sbx_err *err)
 {
-    const char *text = row != NULL ? row->pattern : rule->path.text;
     struct sbx_names_pattern *pattern = (struct sbx_names_pattern *)sbx_arena_push(
         arena, &matcher->patterns, &matcher->count, &matcher->capacity, sizeof *pattern);
     if (pattern == NULL) {
@@ -179,21 +179,20 @@ enum sbx_code sbx_names_compile(struct sbx_arena *arena, const struct sbx_policy
                                 struct sbx_names_matcher *out, struct sbx_err *err)
 {
     struct sbx_names_matcher matcher = {0};
-    for (size_t i = 0; i < policy->protect_count; i++) {
-        enum sbx_code code = add_pattern(arena, &matcher, &policy->protect[i], NULL, err);
-        if (code != SBX_OK) {
-            return code;
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; code == SBX_OK && i < policy->protect_count; i++) {
+        const struct sbx_protect_row *row = &policy->protect[i];
+        code = add_pattern(arena, &matcher, row, NULL, row->pattern, err);
+    }
+    for (size_t i = 0; code == SBX_OK && i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        if (rule->is_glob) {
+            code = add_pattern(arena, &matcher, NULL, rule, rule->path.text, err);
         }
     }
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        if (policy->rules.items[i].is_glob) {
-            enum sbx_code code = add_pattern(arena, &matcher, NULL, &policy->rules.items[i], err);
-            if (code != SBX_OK) {
-                return code;
-            }
-        }
+    if (code == SBX_OK) {
+        code = make_tables(arena, &matcher, policy, err);
     }
-    enum sbx_code code = make_tables(arena, &matcher, policy, err);
     if (code == SBX_OK) {
         *out = matcher;
     }

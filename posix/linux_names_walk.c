@@ -329,6 +329,7 @@ static enum sbx_code open_node(struct sbx_names_walk *walk, const struct sbx_nam
     case ENOENT:
     case ENOTDIR:
     case ELOOP: /* a link by now: not followed */
+    case EXDEV: /* moved out of the root while it was opened */
         return SBX_OK;
     case EACCES:
         return skip_unreadable(walk, node, err);
