@@ -31,6 +31,7 @@ noreturn void init_fail(int32_t step, long answer);
 /* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */
 void init_harden(const struct init *init);
 void init_limit(const struct init *init);
+void init_drop_capabilities(const struct init *init);
 void init_landlock(const struct init *init);
 void init_seccomp(const struct init *init);
 
