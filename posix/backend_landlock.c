@@ -150,7 +150,9 @@ static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan
         code = make_scratch(&launch, err);
     }
     if (code == SBX_OK) {
-        code = sbx_grants_make(arena, plan->policy, launch.landlock_abi, launch.scratch, &grants, err);
+        code = sbx_launch_setup_failed(sbx_grants_make(arena, plan->policy, launch.landlock_abi,
+                                                       launch.scratch, &grants, err),
+                                       err);
     }
     if (code != SBX_OK) {
         return code;
