@@ -153,7 +153,7 @@ static void set_user_id_program(void)
     }
     int status = 0;
     (void)waitpid(child, &status, 0);
-    if (getuid() == 0) probe_broken("root gains nothing by this");
+    if (getuid() == 0) probe_absent("root gains nothing by this");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) probe_done("became root");
     probe_absent("it ran without new rights (%d)", status);
 }
