@@ -30,6 +30,9 @@ function(sbx_dependency name)
 endfunction()
 
 sbx_dependency(jansson PACKAGE jansson TARGETS jansson::jansson PKGCONFIG jansson)
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux") # only tools of the build link it
+  sbx_dependency(libseccomp PACKAGE libseccomp TARGETS libseccomp::libseccomp PKGCONFIG libseccomp)
+endif()
 if(BUILD_TESTING)
   sbx_dependency(cunit PACKAGE unofficial-cunit TARGETS unofficial::cunit::cunit PKGCONFIG cunit)
 endif()

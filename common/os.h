@@ -67,6 +67,10 @@ void sbx_os_file_info(const char *path, struct sbx_file_info *out);
 enum sbx_code sbx_os_real_path(struct sbx_arena *arena, const char *path, struct sbx_path *out,
                                struct sbx_err *err) SBX_MUST_USE;
 
+/* May the caller read or write that path, as far as the system tells without trying? For writing what is
+ * not there, its directory is asked. False: not known, and *out is as it was. */
+bool sbx_os_may(const char *path, bool is_write, bool *out) SBX_MUST_USE;
+
 /* Creates a new file with this content; SBX_E_INVALID "already exists" rather than overwrite; nothing
  * is left behind on failure. */
 enum sbx_code sbx_os_write_new(const char *path, struct sbx_str content,

@@ -13,7 +13,9 @@
 #include "posix/child.h"
 #include "posix/fd.h"
 #include "posix/pump.h"
+#include "posix/reports.h"
 #include "posix/system.h"
+#include "posix/terminal.h"
 
 #include "common/base/banned.h"
 
@@ -31,10 +33,14 @@ static struct keeper {
     int wake_fd;
     int birth_fd; /* -1 once the child is born or has failed */
     struct sbx_pump pump[2];
+    struct sbx_reports reports; /* of a box's first process */
+    struct sbx_terminal terminal;
     bool caller_gone;
     bool is_failed;
     struct sbx_birth_failure failure;
-    int status; /* of waitpid */
+    int failed_step; /* of the box's first process */
+    int status;      /* of waitpid */
+    bool has_status; /* of a box: it was told */
     uint64_t begin_ns;
     uint64_t deadline_ns;  /* 0: none */
     uint64_t grace_end_ns; /* 0: not asked to end yet */
@@ -60,25 +66,46 @@ static void note_limit(enum sbx_limit limit)
     }
 }
 
+static void order(unsigned char what)
+{
+    (void)!sbx_fd_write_all(keeper.plan->box->orders_fd, &what, 1);
+}
+
 static void signal_child(int number)
 {
-    if (keeper.child > 0) {
+    if (keeper.plan->box != NULL) {
+        order((unsigned char)number);
+    } else if (keeper.child > 0) {
         (void)kill(keeper.own_group ? -keeper.child : keeper.child, number);
     }
 }
 
-static void signal_all(int number)
+/* A request that can be handled, also by stopped processes. */
+static void ask_all(void)
 {
-    if (keeper.adopts) {
-        sbx_system_signal_tree(number);
-    } else {
-        signal_child(number);
+    static const int numbers[] = {SIGTERM, SIGCONT};
+    const struct sbx_box *box = keeper.plan->box;
+    if (box != NULL && box->is_namespace) {
+        order(SBX_ORDER_ASK_ALL);
+        return;
+    }
+    for (size_t i = 0; i < SBX_COUNT(numbers); i++) {
+        if (keeper.adopts) {
+            sbx_system_signal_tree(numbers[i]);
+        } else {
+            signal_child(numbers[i]);
+        }
     }
 }
 
+/* Of a box this is the helper; how the command ended comes as a report. */
 static void child_changed(int status)
 {
-    if (WIFSTOPPED(status)) {
+    if (keeper.plan->box != NULL) {
+        if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
+            keeper.child = 0;
+        }
+    } else if (WIFSTOPPED(status)) {
         report(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = WSTOPSIG(status)});
     } else if (WIFCONTINUED(status)) {
         report(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
@@ -160,6 +187,8 @@ static void read_control(void)
     for (ssize_t i = 0; i < got; i++) {
         if (orders[i] == SBX_CONTROL_CANCEL) {
             cancel();
+        } else if (orders[i] == SIGWINCH && keeper.terminal.master_fd >= 0) {
+            sbx_terminal_resize(&keeper.terminal);
         } else {
             signal_child(orders[i]);
         }
@@ -173,16 +202,70 @@ static void read_wake(void)
     (void)reap();
 }
 
-/* End of file means that exec closed it: the program runs. */
+/* End of file means that exec closed it: the program runs, or the helper of a box. */
 static void read_birth(void)
 {
     ssize_t got = sbx_fd_read(keeper.birth_fd, &keeper.failure, sizeof keeper.failure);
     if (got == (ssize_t)sizeof keeper.failure) {
         keeper.is_failed = true;
-    } else {
+    } else if (keeper.plan->box == NULL) {
         keeper.outcome.started = true;
     }
     sbx_fd_close(&keeper.birth_fd);
+}
+
+/* ---- what the first process of a box says --------------------------------------------------------- */
+
+static void box_failed(const struct sbx_said *said)
+{
+    keeper.is_failed = true;
+    keeper.failure = (struct sbx_birth_failure){SBX_BIRTH_INSIDE, said->raw};
+    keeper.failed_step = said->value;
+}
+
+static void box_ended(const struct sbx_said *said)
+{
+    keeper.status = said->value;
+    keeper.has_status = true;
+    keeper.outcome.wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
+}
+
+static void on_said(const struct sbx_said *said)
+{
+    switch (said->kind) {
+    case SBX_SAID_FAILED:
+        box_failed(said);
+        break;
+    case SBX_SAID_HELD:
+        report(&(struct sbx_report){.kind = SBX_REPORT_HELD, .pid = said->value, .raw = said->raw});
+        break;
+    case SBX_SAID_STARTED:
+        keeper.outcome.started = true;
+        break;
+    case SBX_SAID_STOPPED:
+        sbx_terminal_give_back(&keeper.terminal);
+        report(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
+        break;
+    case SBX_SAID_CONTINUED:
+        sbx_terminal_take(&keeper.terminal);
+        report(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
+        break;
+    case SBX_SAID_ENDED:
+        box_ended(said);
+        break;
+    case SBX_SAID_REFUSED:
+        sbx_box_note(keeper.plan->box->share, said);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_reports(void)
+{
+    if (keeper.plan->box != NULL) {
+        sbx_reports_read(&keeper.reports, keeper.plan->box->reports_fd, on_said);
+    }
 }
 
 static void step_pumps(void)
@@ -200,7 +283,22 @@ static void step_pumps(void)
     }
 }
 
-/* Time is up: first a request that can be handled, also by stopped processes, then the end. */
+/* What no event tells: a box's use of processor time, say. */
+static void check_box(void)
+{
+    const struct sbx_box *box = keeper.plan->box;
+    if (box == NULL || box->tick == NULL) {
+        return;
+    }
+    enum sbx_limit limit = box->tick(box->state);
+    if (limit != SBX_LIMIT_NONE) {
+        note_limit(limit);
+        keeper.must_end = true;
+        keeper.hurries = true;
+    }
+}
+
+/* Time is up: first a request, then the end. */
 static void check_time(void)
 {
     uint64_t now = sbx_os_monotonic_ns();
@@ -208,8 +306,7 @@ static void check_time(void)
         note_limit(SBX_LIMIT_TIMEOUT);
         keeper.hurries = true;
         keeper.grace_end_ns = now + GRACE_NS;
-        signal_all(SIGTERM);
-        signal_all(SIGCONT);
+        ask_all();
     }
     if (keeper.grace_end_ns != 0 && now >= keeper.grace_end_ns) {
         keeper.must_end = true;
@@ -218,23 +315,30 @@ static void check_time(void)
 
 static int wait_ms(void)
 {
+    const struct sbx_box *box = keeper.plan->box;
+    int longest = box != NULL && box->tick != NULL ? box->tick_ms : 3600000;
     uint64_t until = keeper.grace_end_ns != 0 ? keeper.grace_end_ns : keeper.deadline_ns;
     if (until == 0) {
-        return -1;
+        return box != NULL && box->tick != NULL ? longest : -1;
     }
     uint64_t now = sbx_os_monotonic_ns();
     uint64_t left_ms = until <= now ? 0 : (until - now) / 1000000 + 1;
-    return left_ms > 3600000 ? 3600000 : (int)left_ms;
+    return left_ms > (uint64_t)longest ? longest : (int)left_ms;
 }
 
 static void wait_for_events(void)
 {
-    enum { CONTROL, WAKE, BIRTH, FIRST_PUMP, SLOTS = FIRST_PUMP + SBX_COUNT(keeper.pump) };
+    enum { CONTROL, WAKE, BIRTH, REPORTS, KEYS, SCREEN, FIRST_PUMP };
+    enum { SLOTS = FIRST_PUMP + SBX_COUNT(keeper.pump) };
+    const struct sbx_box *box = keeper.plan->box;
     struct pollfd slot[SLOTS] = {
         [CONTROL] = {.fd = keeper.caller_gone ? -1 : keeper.plan->control_fd, .events = POLLIN},
         [WAKE] = {.fd = keeper.wake_fd, .events = POLLIN},
         [BIRTH] = {.fd = keeper.birth_fd, .events = POLLIN},
+        [REPORTS] = {.fd = box == NULL || keeper.reports.is_closed ? -1 : box->reports_fd,
+                     .events = POLLIN},
     };
+    sbx_terminal_slots(&keeper.terminal, &slot[KEYS], &slot[SCREEN]);
     for (size_t i = 0; i < SBX_COUNT(keeper.pump); i++) {
         slot[FIRST_PUMP + i] = sbx_pump_slot(&keeper.pump[i]);
     }
@@ -244,13 +348,18 @@ static void wait_for_events(void)
     if (slot[BIRTH].revents != 0) {
         read_birth();
     }
+    if (slot[REPORTS].revents != 0) {
+        read_reports();
+    }
     if (slot[CONTROL].revents != 0) {
         read_control();
     }
     if (slot[WAKE].revents != 0) {
         read_wake();
     }
+    sbx_terminal_step(&keeper.terminal, &slot[KEYS], &slot[SCREEN]);
     step_pumps();
+    check_box();
     check_time();
 }
 
@@ -283,15 +392,18 @@ static void pass_on_rest(void)
 /* A pipe for one output stream when sbx carries it; -1 in *child_end when the stream is passed. */
 static bool open_stream(struct sbx_pump *pump, int sink, int *child_end)
 {
+    const struct sbx_box *box = keeper.plan->box;
     uint64_t max_bytes = keeper.plan->run->max_output_bytes;
+    bool keeps_tail = box != NULL && box->watches_stderr && sink == STDERR_FILENO;
+    bool has_terminal = box != NULL && box->terminal_fd >= 0;
     int source = -1;
     *child_end = -1;
-    if (max_bytes != 0) {
+    if ((max_bytes != 0 || keeps_tail) && !has_terminal) {
         if (!sbx_fd_pipe(&source, child_end) || !sbx_fd_set_nonblocking(source)) {
             return false;
         }
     }
-    sbx_pump_init(pump, source, sink, max_bytes);
+    sbx_pump_init(pump, source, sink, max_bytes, keeps_tail ? &box->share->tail : NULL);
     return true;
 }
 
@@ -313,6 +425,16 @@ static bool start(void)
     keeper.begin_ns = sbx_os_monotonic_ns();
     pid_t child = fork();
     int raw = errno;
+    if (child == 0 && keeper.plan->box != NULL) {
+        sbx_box_child_main(&(struct sbx_box_child){
+            .box = keeper.plan->box,
+            .signals = keeper.plan->signals,
+            .parent = self,
+            .birth_fd = birth_end,
+            .stdout_fd = stdout_end,
+            .stderr_fd = stderr_end,
+        });
+    }
     if (child == 0) {
         sbx_child_main(&(struct sbx_child_plan){
             .keeper = keeper.plan,
@@ -335,9 +457,10 @@ static bool start(void)
 static void close_account(void)
 {
     struct sbx_outcome *outcome = &keeper.outcome;
+    const struct sbx_box *box = keeper.plan->box;
     struct rusage usage = {0};
-    if (keeper.child != 0) {
-        keeper.status = SIGKILL; /* it hangs in the kernel; it is as good as killed */
+    if (box != NULL ? !keeper.has_status : keeper.child != 0) {
+        keeper.status = SIGKILL; /* it was killed, or it hangs in the kernel and is as good as that */
         outcome->wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
     }
     if (WIFEXITED(keeper.status)) {
@@ -355,16 +478,53 @@ static void close_account(void)
     outcome->stderr_bytes = keeper.pump[1].passed_bytes;
 }
 
+/* Ends that are the box's: held here, their end of file would never come. */
+static void leave_to_box(const struct sbx_box *box)
+{
+    const int theirs[] = {box->helper_orders_fd, box->helper_reports_fd, box->terminal_slave_fd};
+    for (size_t i = 0; i < SBX_COUNT(theirs); i++) {
+        if (theirs[i] >= 0) {
+            (void)close(theirs[i]);
+        }
+    }
+    for (size_t i = 0; i < box->fd_count; i++) {
+        (void)close(box->fds[i].from);
+    }
+}
+
+static noreturn void fail(enum sbx_birth birth, int step, int raw)
+{
+    report(&(struct sbx_report){
+        .kind = SBX_REPORT_FAILED, .birth = birth, .step = step, .raw = raw});
+    _exit(EXIT_BROKEN);
+}
+
+/* Everything of the box has ended: what is on the host because of it goes too. */
+static void undo_box(const struct sbx_box *box)
+{
+    sbx_terminal_close(&keeper.terminal);
+    if (box->undo != NULL) {
+        box->undo(box->state);
+    }
+}
+
 noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
 {
+    const struct sbx_box *box = plan->box;
     keeper.plan = plan;
     keeper.adopts = sbx_system_adopt_orphans();
-    keeper.own_group = !keeper.adopts && !plan->has_terminal;
+    keeper.own_group = box == NULL && !keeper.adopts && !plan->has_terminal;
+    sbx_terminal_open(&keeper.terminal, box == NULL ? -1 : box->terminal_fd,
+                      box == NULL ? NULL : &box->share->tail);
     if (!start()) {
         int raw = errno;
-        report(
-            &(struct sbx_report){.kind = SBX_REPORT_FAILED, .birth = SBX_BIRTH_FORK, .raw = raw});
-        _exit(EXIT_BROKEN);
+        if (box != NULL) {
+            undo_box(box);
+        }
+        fail(SBX_BIRTH_FORK, 0, raw);
+    }
+    if (box != NULL) {
+        leave_to_box(box);
     }
     if (plan->run->timeout_ns != 0) {
         keeper.deadline_ns = keeper.begin_ns + plan->run->timeout_ns;
@@ -373,16 +533,25 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
         wait_for_events();
     }
     end_tree();
+    read_reports();
     if (keeper.birth_fd >= 0) {
         read_birth();
     }
+    sbx_terminal_drain(&keeper.terminal);
     pass_on_rest();
-    if (keeper.is_failed) {
-        report(&(struct sbx_report){
-            .kind = SBX_REPORT_FAILED, .birth = keeper.failure.birth, .raw = keeper.failure.raw});
-        _exit(EXIT_BROKEN);
-    }
     close_account();
+    if (box != NULL) {
+        if (box->account != NULL) {
+            box->account(box->state, &keeper.outcome);
+        }
+        undo_box(box);
+    }
+    if (keeper.is_failed) {
+        fail(keeper.failure.birth, keeper.failed_step, keeper.failure.raw);
+    }
+    if (box != NULL && !keeper.has_status && keeper.outcome.limit == SBX_LIMIT_NONE) {
+        fail(SBX_BIRTH_SILENT, 0, 0);
+    }
     report(&(struct sbx_report){.kind = SBX_REPORT_DONE, .outcome = keeper.outcome});
     _exit(EXIT_KEPT);
 }

@@ -11,24 +11,36 @@
 #include <sys/types.h>
 
 #include "common/os.h"
+#include "posix/box.h"
 #include "posix/signals.h"
 
 struct sbx_keeper_plan {
-    const struct sbx_plain_run *run;
-    const char *path; /* of the program, absolute */
+    const struct sbx_plain_run *run; /* of a box: only its limits count */
+    const char *path;                /* of the program, absolute */
+    const struct sbx_box *box;       /* NULL: a plain child */
     const struct sbx_signals *signals;
     bool has_terminal; /* a controlling one */
     int control_fd;    /* read end; its end of file means that sbx is gone */
     int report_fd;     /* write end */
 };
 
-/* Bytes on the control pipe: a signal number to forward, or this. */
-enum { SBX_CONTROL_CANCEL = 255 };
+/* Bytes on the control pipe: a signal number to forward, or one of these. */
+enum { SBX_CONTROL_RELEASE = 253, SBX_CONTROL_CANCEL = 255 };
 
 /* The step of the child's birth that failed. */
-enum sbx_birth { SBX_BIRTH_FORK, SBX_BIRTH_CWD, SBX_BIRTH_STREAMS, SBX_BIRTH_EXEC };
+enum sbx_birth {
+    SBX_BIRTH_FORK,
+    SBX_BIRTH_CWD,
+    SBX_BIRTH_STREAMS,
+    SBX_BIRTH_EXEC,
+    SBX_BIRTH_BOX,    /* the helper of a box could not be started */
+    SBX_BIRTH_INSIDE, /* `step` of the box's first process failed */
+    SBX_BIRTH_SILENT, /* the box ended before its command began, and did not say why */
+};
 
 enum sbx_report_kind {
+    SBX_REPORT_HELD,      /* of a box: the command waits as `pid` (in the box); `raw` is the answer
+                             to the probe */
     SBX_REPORT_STOPPED,   /* the child was stopped by `signal` */
     SBX_REPORT_CONTINUED, /* and goes on */
     SBX_REPORT_FAILED,    /* `birth` failed with `raw`; nothing ran */
@@ -38,7 +50,9 @@ enum sbx_report_kind {
 struct sbx_report {
     enum sbx_report_kind kind;
     int signal;
+    int pid;
     enum sbx_birth birth;
+    int step;
     int raw; /* errno */
     struct sbx_outcome outcome;
 };

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,6 +57,33 @@ void sbx_os_file_info(const char *path, struct sbx_file_info *out)
     } else if (raw == EACCES || raw == EPERM) {
         out->node = SBX_NODE_DENIED;
     }
+}
+
+bool sbx_os_may(const char *path, bool is_write, bool *out)
+{
+    int status = faccessat(AT_FDCWD, path, is_write ? W_OK : R_OK, AT_EACCESS);
+    if (status != 0 && errno == ENOENT && is_write) {
+        AUTO_BUF parent;
+        sbx_buf_init(&parent, PATH_MAX);
+        size_t len = strlen(path);
+        while (len > 0 && path[len - 1] != '/') {
+            len--;
+        }
+        sbx_buf_add(&parent, path, len);
+        if (len == 0) {
+            sbx_buf_add_char(&parent, '.');
+        }
+        if (parent.failed) {
+            return false;
+        }
+        status = faccessat(AT_FDCWD, sbx_buf_text(&parent), W_OK | X_OK, AT_EACCESS);
+    }
+    int raw = status == 0 ? 0 : errno;
+    bool is_answer = raw == 0 || raw == EACCES || raw == EPERM || raw == EROFS;
+    if (is_answer) {
+        *out = raw == 0;
+    }
+    return is_answer;
 }
 
 /* ---- reading ------------------------------------------------------------------------------------- */

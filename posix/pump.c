@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "posix/fd.h"
@@ -14,11 +15,13 @@
 enum { STEP_BYTES = 4096 };
 _Static_assert(STEP_BYTES <= PIPE_BUF, "a write could wait");
 
-void sbx_pump_init(struct sbx_pump *pump, int source, int sink, uint64_t max_bytes)
+void sbx_pump_init(struct sbx_pump *pump, int source, int sink, uint64_t max_bytes,
+                   struct sbx_tail *tail)
 {
+    pump->tail = tail;
     pump->source = source;
     pump->sink = sink;
-    pump->max_bytes = max_bytes;
+    pump->max_bytes = max_bytes == 0 ? UINT64_MAX : max_bytes;
     pump->taken_bytes = 0;
     pump->passed_bytes = 0;
     pump->is_over = false;
@@ -37,6 +40,19 @@ struct pollfd sbx_pump_slot(const struct sbx_pump *pump)
         return (struct pollfd){.fd = pump->sink, .events = POLLOUT};
     }
     return (struct pollfd){.fd = pump->source, .events = POLLIN};
+}
+
+void sbx_tail_keep(struct sbx_tail *tail, const char *bytes, size_t len)
+{
+    size_t skip = len > SBX_TAIL_BYTES ? len - SBX_TAIL_BYTES : 0;
+    tail->total += skip;
+    for (size_t at = skip; at < len;) {
+        size_t place = (size_t)(tail->total % SBX_TAIL_BYTES);
+        size_t part = len - at < SBX_TAIL_BYTES - place ? len - at : SBX_TAIL_BYTES - place;
+        memcpy(tail->ring + place, bytes + at, part);
+        tail->total += part;
+        at += part;
+    }
 }
 
 /* True when there is something new to write. */
@@ -61,6 +77,9 @@ static bool fill(struct sbx_pump *pump, bool until_empty)
         sbx_fd_close(&pump->source);
     }
     pump->taken_bytes += pump->len;
+    if (pump->tail != NULL) {
+        sbx_tail_keep(pump->tail, pump->block, pump->len);
+    }
     return pump->len > 0;
 }
 

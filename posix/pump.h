@@ -7,7 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The last bytes of a stream, in a ring. */
+#define SBX_TAIL_BYTES 65536
+struct sbx_tail {
+    uint64_t total; /* bytes that passed */
+    char ring[SBX_TAIL_BYTES];
+};
+
+void sbx_tail_keep(struct sbx_tail *tail, const char *bytes, size_t len);
+
 struct sbx_pump {
+    struct sbx_tail *tail; /* where a copy of the last bytes is kept; NULL: nowhere */
     int source; /* owned, non-blocking; -1 when there is nothing more to read */
     int sink;   /* not owned */
     uint64_t max_bytes;
@@ -18,7 +28,9 @@ struct sbx_pump {
     char block[65536];
 };
 
-void sbx_pump_init(struct sbx_pump *pump, int source, int sink, uint64_t max_bytes);
+/* max_bytes 0: no maximum. */
+void sbx_pump_init(struct sbx_pump *pump, int source, int sink, uint64_t max_bytes,
+                   struct sbx_tail *tail);
 void sbx_pump_release(struct sbx_pump *pump);
 
 /* What to wait for: room in the sink while something is held, else something to read. The slot's

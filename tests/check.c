@@ -45,6 +45,18 @@ static void print_bytes(const void *bytes, size_t len)
     printf(len > SHOWN_BYTES ? "\"… (%zu bytes)" : "\" (%zu bytes)", len);
 }
 
+/* What a failure that comes once in a hundred runs is understood by: the words of an error are the
+ * same for every rare raw code. */
+static void print_call(const struct sbx_err *err)
+{
+    const char *numbering = sbx_os_domain_text(err->os);
+    if (err->call != NULL || numbering != NULL) {
+        printf("#   call:  %s: %s %" PRId64 " (0x%" PRIx64 ")\n",
+               err->call != NULL ? err->call : "?", numbering != NULL ? numbering : "?", err->raw,
+               (uint64_t)err->raw);
+    }
+}
+
 /* Counts the check. True when the caller should print its values: a case in a loop that fails a
  * million times is as clear after the first few. */
 static bool failed_and_shown(bool held, const char *what, const char *file, int line)
@@ -140,6 +152,7 @@ bool sbx_check_code(enum sbx_code got, enum sbx_code want, const struct sbx_err 
             printf("#   error: ");
             print_bytes(err->text, strlen(err->text));
             printf("\n");
+            print_call(err);
         }
     }
     return held;

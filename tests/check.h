@@ -53,7 +53,8 @@ bool sbx_test_requires(const char *feature);
 #define CHECK_TEXT(got, want) sbx_check_text((got), (want), #got, __FILE__, __LINE__)
 /* A struct sbx_str against a C string. */
 #define CHECK_STR(got, want) sbx_check_str((got), (want), #got, __FILE__, __LINE__)
-/* enum sbx_code; the struct sbx_err (may be NULL) is printed when they differ. */
+/* enum sbx_code; the struct sbx_err (may be NULL) is printed when they differ, with its call and raw
+ * code. */
 #define CHECK_CODE(got, want, err) sbx_check_code((got), (want), (err), #got, __FILE__, __LINE__)
 #define CHECK_MEM(got, got_len, want, want_len)                                                    \
     sbx_check_mem((got), (got_len), (want), (want_len), #got, __FILE__, __LINE__)

@@ -31,6 +31,17 @@ const char *sbx_code_text(enum sbx_code code)
     return sbx_name_text(code_names, (int)code);
 }
 
+const char *sbx_os_domain_text(enum sbx_os_domain domain)
+{
+    static const char *const texts[] = {
+        [SBX_OS_ERRNO] = "errno",
+        [SBX_OS_WIN32] = "win32",
+        [SBX_OS_NTSTATUS] = "ntstatus",
+        [SBX_OS_HRESULT] = "hresult",
+    };
+    return (size_t)domain < SBX_COUNT(texts) ? texts[domain] : NULL;
+}
+
 /* The arguments may point into err->text, so the text is made beside it and copied. */
 static SBX_PRINTF(6, 0) void fill(struct sbx_err *err, enum sbx_code code, enum sbx_os_domain os,
                                   int64_t raw, const char *call, const char *format, va_list args)

@@ -50,6 +50,9 @@ struct sbx_err {
 /* "no-memory", "limit", …: stable, kebab-case. "unknown" for a value outside the enum. */
 const char *sbx_code_text(enum sbx_code code);
 
+/* "errno", "win32", …: stable. NULL for SBX_OS_NONE and for a value outside the enum. */
+const char *sbx_os_domain_text(enum sbx_os_domain domain);
+
 /* Fills *err (which may be NULL) and returns `code`, so that `return sbx_err_set(...)` reads well.
  * A text that does not fit is cut at a character boundary and ends in "…". */
 enum sbx_code sbx_err_set(struct sbx_err *err, enum sbx_code code, const char *format, ...)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "common/cli/report.h"
+#include "common/cli/run_report.h"
 #include "common/run/warning.h"
 
 #include "common/base/banned.h"
@@ -11,6 +12,8 @@ struct run_report {
     const struct sbx_setup *setup;
     const struct sbx_prepared *prepared; /* NULL: nothing was decided */
     const struct sbx_outcome *outcome;   /* NULL: nothing was run */
+    const struct sbx_run_record *record; /* NULL: nothing was run */
+    const struct sbx_denials *denials;   /* of what was run */
     const struct sbx_err *err;           /* NULL: it ran */
     uint32_t status;
 };
@@ -71,9 +74,12 @@ static void json_report(const struct sbx_cli *cli, const struct run_report *repo
         sbx_jsonw_key(&json, "selection");
         sbx_report_selection(&report->prepared->selection, &json);
         if (report->outcome != NULL) json_tiers(report->prepared, &json);
+        if (report->record != NULL && cli->args.given[SBX_OPT_EVIDENCE])
+            sbx_evidence_json(report->record, &json);
         sbx_jsonw_pair_bool(&json, "unsandboxed",
                             report->outcome != NULL && report->prepared->selection.warns);
     }
+    if (report->denials != NULL) sbx_denials_json(report->denials, &json);
     sbx_jsonw_key(&json, "error");
     if (report->err != NULL)
         sbx_err_json(report->err, &json);
@@ -233,11 +239,60 @@ static void tell_findings(const struct sbx_cli *cli)
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
+static enum sbx_outside may_outside(void *state, struct sbx_path path, bool is_write)
+{
+    (void)state;
+    bool may = false;
+    if (!sbx_os_may(path.text, is_write, &may)) return SBX_OUTSIDE_UNKNOWN;
+    return may ? SBX_OUTSIDE_YES : SBX_OUTSIDE_NO;
+}
+
+/* What the box denied is for people when the command failed, and always for programs. */
+static void explain_denials(struct sbx_cli *cli, const struct run_report *report,
+                            struct sbx_denials *out)
+{
+    struct sbx_denial_input input = {.plan = &report->prepared->plan,
+                                     .record = report->record,
+                                     .manifest = &report->setup->manifest,
+                                     .ceiling = &report->setup->ceiling,
+                                     .may = may_outside};
+    sbx_denials_find(&cli->arena, &input, out);
+    bool is_wanted = (report->status != 0 || cli->out.verbose) && !cli->out.quiet;
+    if (!is_wanted || json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 4u << 20);
+    sbx_denials_print(cli, report->setup, report->prepared, out, &text);
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+static void tell_evidence(const struct sbx_cli *cli, const struct run_report *report)
+{
+    if (!cli->args.given[SBX_OPT_EVIDENCE] || json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    sbx_evidence_print(cli, report->prepared, report->record, &text);
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+/* What is said after the command has ended. */
+static int finish(struct sbx_cli *cli, struct run_report *report)
+{
+    static struct sbx_denials denials;
+    report->outcome = &report->record->outcome;
+    report->status = sbx_outcome_status(report->outcome);
+    report->denials = &denials;
+    tell_limit(cli, report->prepared, report->outcome);
+    explain_denials(cli, report, &denials);
+    tell_evidence(cli, report);
+    send_json(cli, report);
+    return (int)report->status;
+}
+
 int sbx_cmd_run(struct sbx_cli *cli)
 {
     static struct sbx_prepared prepared;
     struct sbx_setup setup;
-    struct sbx_outcome outcome = {0};
+    struct sbx_run_record record = {0};
     struct sbx_err err = {0};
     struct run_report report = {.setup = &setup};
     int bad_target = check_json_target(cli);
@@ -250,11 +305,8 @@ int sbx_cmd_run(struct sbx_cli *cli)
     report.prepared = &prepared;
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
-    enum sbx_code code = sbx_run(&cli->arena, &prepared, &outcome, &err);
+    enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
     if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
-    report.outcome = &outcome;
-    report.status = sbx_outcome_status(&outcome);
-    tell_limit(cli, &prepared, &outcome);
-    send_json(cli, &report);
-    return (int)report.status;
+    report.record = &record;
+    return finish(cli, &report);
 }

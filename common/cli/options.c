@@ -28,6 +28,8 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
                         BIT(RUN)},
     [SBX_OPT_JSON_FD] = {SBX_OPT_JSON_FD, "json-fd", 0, "N",
                          "write the JSON outcome to descriptor N", BIT(RUN)},
+    [SBX_OPT_EVIDENCE] = {SBX_OPT_EVIDENCE, "evidence", 0, NULL,
+                          "say what was read back of the box after it was built", BIT(RUN)},
     [SBX_OPT_PATH] = {SBX_OPT_PATH, "path", 0, "PATH", "the path asked about", BIT(WHY)},
     [SBX_OPT_OP] = {SBX_OPT_OP, "op", 0, "OP", "read, write or exec (default read)", BIT(WHY)},
     [SBX_OPT_URL] = {SBX_OPT_URL, "url", 0, "[METHOD] URL", "the request asked about", BIT(WHY)},

@@ -65,24 +65,6 @@ void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const ch
     if (!is_plain) sbx_buf_add_text(buf, "\x1b[0m");
 }
 
-void sbx_word_add(struct sbx_buf *buf, enum sbx_platform platform, const char *text)
-{
-    bool is_windows = platform == SBX_WINDOWS;
-    bool is_plain = *text != '\0';
-    for (const char *c = text; *c != '\0'; c++)
-        is_plain &=
-            sbx_is_alnum(*c) || strchr("_-./:,@%+=", *c) != NULL || (is_windows && *c == '\\');
-    char quote = is_windows ? '"' : '\'';
-    if (!is_plain) sbx_buf_add_char(buf, quote);
-    for (const char *c = text; *c != '\0'; c++) {
-        if (!is_plain && *c == quote)
-            sbx_buf_add_text(buf, is_windows ? "\\\"" : "'\\''");
-        else
-            sbx_buf_add_char(buf, *c);
-    }
-    if (!is_plain) sbx_buf_add_char(buf, quote);
-}
-
 static enum sbx_tone level_tone(enum sbx_level level)
 {
     static const enum sbx_tone tones[] = {[SBX_LEVEL_NOTE] = SBX_TONE_FAINT,
@@ -189,16 +171,6 @@ void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *js
     sbx_jsonw_end(json);
 }
 
-static const char *domain_text(enum sbx_os_domain domain)
-{
-    static const char *const texts[] = {[SBX_OS_NONE] = NULL,
-                                        [SBX_OS_ERRNO] = "errno",
-                                        [SBX_OS_WIN32] = "win32",
-                                        [SBX_OS_NTSTATUS] = "ntstatus",
-                                        [SBX_OS_HRESULT] = "hresult"};
-    return texts[domain];
-}
-
 void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf)
 {
     AUTO_BUF head;
@@ -209,7 +181,8 @@ void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf)
     sbx_buf_add_text(buf, ": ");
     sbx_buf_add_visible(buf, sbx_str(err->text), false);
     if (err->call != NULL)
-        sbx_buf_printf(buf, " (%s: %s %" PRId64 ")", err->call, domain_text(err->os), err->raw);
+        sbx_buf_printf(buf, " (%s: %s %" PRId64 ")", err->call, sbx_os_domain_text(err->os),
+                       err->raw);
     sbx_buf_add_char(buf, '\n');
     if (err->hint[0] != '\0') print_hint(err->hint, false, buf);
 }
@@ -221,7 +194,7 @@ void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json)
     sbx_jsonw_pair_text(json, "text", err->text);
     sbx_jsonw_pair_text(json, "hint", err->hint[0] == '\0' ? NULL : err->hint);
     sbx_jsonw_pair_text(json, "call", err->call);
-    sbx_jsonw_pair_text(json, "numbering", domain_text(err->os));
+    sbx_jsonw_pair_text(json, "numbering", sbx_os_domain_text(err->os));
     sbx_jsonw_key(json, "raw");
     sbx_jsonw_i64(json, err->raw);
     sbx_jsonw_end(json);

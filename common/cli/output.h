@@ -30,10 +30,6 @@ bool sbx_output_write(enum sbx_stream stream, const struct sbx_buf *text);
 /* Appends text in a tone, plain when `colour` is off. */
 void sbx_tone_add(struct sbx_buf *buf, bool colour, enum sbx_tone tone, const char *text);
 
-/* Appends text as one word of a shell's command line, in quotes where it needs them: what is printed for people
- * to run must be safe to paste. */
-void sbx_word_add(struct sbx_buf *buf, enum sbx_platform platform, const char *text);
-
 /* "error[code]: …", place, fix; notes only when verbose. */
 void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_output *out, bool colour,
                        struct sbx_buf *buf);

@@ -4,6 +4,7 @@
 #include "common/base/log.h"
 #include "common/cli/trust.h"
 #include "common/policy/widen.h"
+#include "common/policy/word.h"
 
 #include "common/base/banned.h"
 

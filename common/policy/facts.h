@@ -37,7 +37,7 @@ struct sbx_probe {
     const char *remedy;  /* what to do about it; NULL when nothing can be done */
 };
 
-enum sbx_cgroup { SBX_CGROUP_NONE, SBX_CGROUP_V1, SBX_CGROUP_V2 };
+enum sbx_cgroup_version { SBX_CGROUP_NONE, SBX_CGROUP_V1, SBX_CGROUP_V2 };
 
 struct sbx_facts {
     enum sbx_platform platform;
@@ -45,7 +45,7 @@ struct sbx_facts {
     bool is_root;
     unsigned landlock_abi; /* 0: not available */
     bool has_seccomp;
-    enum sbx_cgroup cgroup; /* one in which sbx can make its own group */
+    enum sbx_cgroup_version cgroup; /* one in which sbx can make its own group */
     bool has_egress;        /* the egress gate is built in and can be started */
     bool has_service;       /* the service answers */
     const char *kernel;     /* "Linux 6.18.44", "Windows 10.0.22631" … */

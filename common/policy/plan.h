@@ -11,6 +11,7 @@
 #define SBX_PLAN_DESCRIPTORS 1024
 #define SBX_PLAN_TMPFS_BYTES ((uint64_t)512 << 20)
 #define SBX_PLAN_TMPFS_INODES 65536
+#define SBX_PLAN_FILE_BYTES ((uint64_t)256 << 30)
 #define SBX_PLAN_WINDOWS_PROCESS_MEMORY ((uint64_t)1 << 30)
 #define SBX_PLAN_WINDOWS_JOB_MEMORY ((uint64_t)2 << 30)
 
@@ -20,6 +21,7 @@ struct sbx_plan {
     const struct sbx_policy *policy;
     const struct sbx_facts *facts;
     const char *const *command; /* NULL-terminated; may be empty for explain */
+    bool wants_terminal;        /* the command gets a terminal of its own; not part of the digest */
     uint64_t timeout_ns;        /* never 0 */
     bool timeout_is_default;
     uint64_t memory_bytes;         /* of the whole tree; 0: none */

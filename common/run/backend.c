@@ -11,8 +11,8 @@ static void always_passes(struct sbx_arena *arena, struct sbx_probe *out)
 
 /* A backend like any other, so that selection always resolves and the refusal cannot be forgotten. */
 static enum sbx_code fail_closed_run(struct sbx_arena *arena, const struct sbx_plan *plan,
-                                     const struct sbx_selection *selection, struct sbx_outcome *out,
-                                     struct sbx_err *err)
+                                     const struct sbx_selection *selection,
+                                     struct sbx_run_record *out, struct sbx_err *err)
 {
     (void)arena;
     (void)plan;

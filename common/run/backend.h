@@ -6,7 +6,7 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/policy/plan.h"
-#include "common/run/outcome.h"
+#include "common/run/record.h"
 
 struct sbx_backend {
     enum sbx_backend_id id;
@@ -16,9 +16,10 @@ struct sbx_backend {
     void (*probe)(struct sbx_arena *arena, struct sbx_probe *out);
 
     /* Carries the plan out to its end. On failure nothing of the box is left; SBX_E_NOT_FOUND and
-     * SBX_E_DENIED: the command cannot be found or executed; other codes: sbx failed or refused. */
+     * SBX_E_DENIED: the command cannot be found or executed; other codes: sbx failed or refused. What
+     * *out points to lives in `arena`. */
     enum sbx_code (*run)(struct sbx_arena *arena, const struct sbx_plan *plan,
-                         const struct sbx_selection *selection, struct sbx_outcome *out,
+                         const struct sbx_selection *selection, struct sbx_run_record *out,
                          struct sbx_err *err);
 };
 

@@ -14,7 +14,7 @@ static void probe(struct sbx_arena *arena, struct sbx_probe *out)
 }
 
 static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
-                         const struct sbx_selection *selection, struct sbx_outcome *out,
+                         const struct sbx_selection *selection, struct sbx_run_record *out,
                          struct sbx_err *err)
 {
     (void)selection;
@@ -30,7 +30,11 @@ static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
         .timeout_ns = plan->timeout_ns,
         .max_output_bytes = plan->policy->limits.output_bytes,
     };
-    return sbx_os_run_plain(&plain, out, err);
+    /* Nothing is denied here, so nothing is kept that could explain it. */
+    struct sbx_run_record record = {0};
+    code = sbx_os_run_plain(&plain, &record.outcome, err);
+    if (code == SBX_OK) *out = record;
+    return code;
 }
 
 const struct sbx_backend sbx_backend_none = {SBX_BACKEND_NONE, probe, run};

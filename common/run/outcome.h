@@ -31,6 +31,7 @@ struct sbx_outcome {
     uint64_t wall_ns;
     uint64_t cpu_ns;            /* of the whole tree, as far as the system tells */
     uint64_t peak_memory_bytes; /* of the largest process, as far as the system tells */
+    uint64_t forks_refused;     /* by the limit of processes */
     uint64_t stdout_bytes;      /* only counted when sbx carried the stream itself */
     uint64_t stderr_bytes;
 };

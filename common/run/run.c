@@ -51,7 +51,7 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
 }
 
 enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepared,
-                      struct sbx_outcome *out, struct sbx_err *err)
+                      struct sbx_run_record *out, struct sbx_err *err)
 {
     const struct sbx_backend *backend = sbx_backend_find(prepared->selection.backend);
     if (backend == NULL)

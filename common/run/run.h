@@ -6,7 +6,6 @@
 #include "common/policy/plan.h"
 #include "common/policy/select.h"
 #include "common/run/backend.h"
-#include "common/run/outcome.h"
 #include "common/run/probe.h"
 
 struct sbx_prepare_input {
@@ -36,6 +35,6 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
 
 /* Runs what was prepared with the backend that was selected. */
 enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepared,
-                      struct sbx_outcome *out, struct sbx_err *err) SBX_MUST_USE;
+                      struct sbx_run_record *out, struct sbx_err *err) SBX_MUST_USE;
 
 #endif

@@ -185,6 +185,33 @@ def _(t):
     t.has(loud.err, "warning[env-loader-variable]", loud)
 
 
+@promise("without a sandbox nothing is called denied, whatever the command says")
+def _(t):
+    for words in ((), ("-v",)):
+        done = t.run("run", *words, "--", t.actor, "say", "out", "touch: cannot touch '/etc/x': Read-only file system",
+                     1, env=t.unboxed)
+        t.equal(done.status, 1, done)
+        t.lacks(done.err, "denied", done)
+    done = t.run("run", "--json", "--", t.actor, "say", "out", "bash: /etc/x: Read-only file system", 1,
+                 env=t.unboxed)
+    report = t.outcome(done)
+    t.equal((report.get("denials"), report.get("denials_left_out")), ([], 0), done)
+    refused = t.run("run", "--json", "--", t.actor, "exit", 0, env=t.refused)
+    t.equal(t.outcome(refused).get("denials"), None, refused)
+
+
+@promise("--evidence says that without a sandbox there is none, after the command")
+def _(t):
+    done = t.run("run", "--evidence", "--", t.actor, "say", "out", "err", 5, env=t.unboxed)
+    t.equal((done.status, done.out), (5, "out\n"), done)
+    t.equal(done.err.splitlines()[1:], ["err", "sbx: no evidence: backend none isolates nothing"], done)
+    done = t.run("run", "--evidence", "--json", "--", t.actor, "exit", 0, env=t.unboxed)
+    t.equal(t.outcome(done).get("evidence"), [], done)
+    t.lacks(done.err, "no evidence", done)
+    done = t.run("run", "--json", "--", t.actor, "exit", 0, env=t.unboxed)
+    t.true("evidence" not in t.outcome(done), done)
+
+
 @promise("SBX_LOG tells how sbx came to its decision, on standard error only")
 def _(t):
     done = t.run("run", "--", t.actor, "say", "out", "err", 3, env={**t.unboxed, "SBX_LOG": "debug"})

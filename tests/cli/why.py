@@ -75,6 +75,25 @@ def _(t):
     t.has(report["rule"], "protected: .git below")
 
 
+@promise("paths: a commit needs git, a new file its directory", on=POSIX)
+def _(t):
+    (t.project / ".git").mkdir()
+    (t.project / ".git/index").write_text("x")
+    place = t.directory / "place"
+    place.mkdir()
+    mode = '[sandbox]\nmode = "workspace-write"\n'
+    check_round_trip(t, "--path", ".git/index", "--op", "write", manifest=mode,
+                     suggests=('git = "commit"', "--git commit"))
+    base = STRICT + f'filesystem = {{ {toml(t.directory)} = "read" }}\n'
+    check_round_trip(t, "--path", place / "new", "--op", "write", manifest=base,
+                     suggests=(f"fs_write_allow = [{toml(place)}]", f"-w {place}"))
+    path = t.manifest(base, "base.toml")
+    for broad in ("/etc/sbx-cli-new-file", t.home / "new"):
+        report = ask(t, "-f", path, "--path", broad, "--op", "write")
+        t.equal((report.get("allowed"), report.get("change")), (False, None), broad)
+        t.has(report.get("obstacle") or "", "does not exist")
+
+
 @promise("paths: where no line helps, the answer says why instead of suggesting one")
 def _(t):
     missing = "Z:\\no\\such" if WINDOWS else "/usr/no/such"

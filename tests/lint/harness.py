@@ -14,6 +14,7 @@ CASES = [
     ("missing text", "", 1, ["not ok 1", "got:  NULL", 'want: ""']),
     ("wrong view", "", 1, ["not ok 1", 'got:  "ab"', 'want: "a"']),
     ("wrong code", "", 1, ["not ok 1", "got:  io ", "want: ok ", "the cause"]),
+    ("wrong system call", "", 1, ["not ok 1", "the cause", "call:  StartIt: win32 1359 (0x54f)"]),
     ("wrong memory", "", 1, ["not ok 1", r'"a\x00b"', r'"a\x00c"']),
     ("wrong then right", "", 1, ["not ok 1"]),
     ("makes no check", "", 1, ["not ok 1", "made no check"]),

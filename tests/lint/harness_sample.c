@@ -51,6 +51,13 @@ static void wrong_code(void)
     CHECK_CODE(SBX_E_IO, SBX_OK, &err);
 }
 
+static void wrong_system_call(void)
+{
+    struct sbx_err err = {0};
+    (void)sbx_err_os(&err, SBX_E_IO, SBX_OS_WIN32, 1359, "StartIt", "the cause");
+    CHECK_CODE(err.code, SBX_OK, &err);
+}
+
 static void wrong_memory(void)
 {
     CHECK_MEM("a\0b", 3, "a\0c", 3);
@@ -80,6 +87,7 @@ static const struct sbx_test tests[] = {
     {"missing text", missing_text},
     {"wrong view", wrong_view},
     {"wrong code", wrong_code},
+    {"wrong system call", wrong_system_call},
     {"wrong memory", wrong_memory},
     {"wrong then right", wrong_then_right},
     {"makes no check", makes_no_check},

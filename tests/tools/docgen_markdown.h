@@ -25,4 +25,10 @@ void docgen_print_tiers(struct sbx_buf *out);
 void docgen_print_mechanisms(struct sbx_buf *out);
 void docgen_print_missing(struct sbx_buf *out);
 
+/* About system calls (docgen_calls.c). */
+void docgen_print_call_refusals(struct sbx_buf *out);
+void docgen_print_call_families(struct sbx_buf *out);
+void docgen_print_call_strict(struct sbx_buf *out);
+void docgen_print_call_layers(struct sbx_buf *out);
+
 #endif

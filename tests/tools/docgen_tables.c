@@ -344,4 +344,8 @@ const struct docgen_part docgen_tables[] = {{"keys", print_keys},
                                             {"places", print_places},
                                             {"hosts", print_host_forms},
                                             {"groups", print_groups},
+                                            {"call-refusals", docgen_print_call_refusals},
+                                            {"call-families", docgen_print_call_families},
+                                            {"call-strict", docgen_print_call_strict},
+                                            {"call-layers", docgen_print_call_layers},
                                             {NULL, NULL}};

@@ -27,6 +27,16 @@ static void a_value_outside_the_enum_is_unknown(void)
     CHECK_TEXT(sbx_code_text((enum sbx_code)1000), "unknown");
 }
 
+static void every_numbering_has_its_name(void)
+{
+    CHECK_TEXT(sbx_os_domain_text(SBX_OS_ERRNO), "errno");
+    CHECK_TEXT(sbx_os_domain_text(SBX_OS_WIN32), "win32");
+    CHECK_TEXT(sbx_os_domain_text(SBX_OS_NTSTATUS), "ntstatus");
+    CHECK_TEXT(sbx_os_domain_text(SBX_OS_HRESULT), "hresult");
+    CHECK_TEXT(sbx_os_domain_text(SBX_OS_NONE), NULL);
+    CHECK_TEXT(sbx_os_domain_text((enum sbx_os_domain)1000), NULL);
+}
+
 static void setting_fills_everything(void)
 {
     struct sbx_err err;
@@ -212,6 +222,7 @@ static const struct sbx_test tests[] = {
     {"a raw code of the system gets its meaning in words", a_raw_code_gets_its_meaning},
     {"a long text does not hide the meaning of a code", a_long_text_does_not_hide_the_meaning},
     {"every code has its own text", every_code_has_its_own_text},
+    {"every numbering of raw codes has its name", every_numbering_has_its_name},
     {"a value outside the enum is unknown", a_value_outside_the_enum_is_unknown},
     {"setting fills everything", setting_fills_everything},
     {"an OS failure keeps call and raw code", an_os_failure_keeps_call_and_raw_code},

@@ -76,6 +76,36 @@ static struct sbx_file_info info_of(const char *path)
     return info;
 }
 
+/* 'y', 'n', or '?' when it is not known. */
+static char may(const char *path, bool is_write)
+{
+    bool answer = false;
+    if (!sbx_os_may(path, is_write, &answer)) {
+        return '?';
+    }
+    return answer ? 'y' : 'n';
+}
+
+static void what_the_caller_may_is_known_before(void)
+{
+    /* Root may do what modes forbid. */
+    const char closed = geteuid() == 0 ? 'y' : 'n';
+    const char *path = scratch("may");
+    actor_write(path, "x");
+    CHECK_INT(may(path, false), 'y');
+    CHECK_INT(may(path, true), 'y');
+    CHECK_INT(chmod(path, 0400), 0);
+    CHECK_INT(may(path, false), 'y');
+    CHECK_INT(may(path, true), closed);
+    CHECK_INT(chmod(path, 0), 0);
+    CHECK_INT(may(path, false), closed);
+    CHECK_INT(chmod(path, 0600), 0);
+    CHECK_INT(may(scratch("may-be-made"), true), 'y');
+    CHECK_INT(may(scratch("may-be-made"), false), '?');
+    CHECK_INT(may(scratch("no-such/file"), true), '?');
+    CHECK_INT(may(scratch("may/below-a-file"), true), '?');
+}
+
 static void writers_are_seen(void)
 {
     const char *path = scratch("mode");
@@ -380,6 +410,7 @@ static void lock_excludes(void)
 static const struct sbx_test tests[] = {
     {"a FIFO, device or socket is refused and never waited for", odd_files_do_not_hang},
     {"a file whose size says 0 is read, and still bounded", size_zero_is_not_empty},
+    {"what the caller may do to a file is known before", what_the_caller_may_is_known_before},
     {"a file that group or others may write says so", writers_are_seen},
     {"a file of another user says so", owners_are_seen},
     {"a file that an ACL lets others write says so", acl_writers_are_seen},

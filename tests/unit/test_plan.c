@@ -381,7 +381,7 @@ static void rlimits_alone_are_never_called_enforced(void)
                    "[sandbox]\nmax_memory_bytes = \"1GiB\"\nmax_cpu_secs = 1\n"
                    "max_processes = 2\n");
     for (int cgroup = SBX_CGROUP_NONE; cgroup <= SBX_CGROUP_V2; cgroup++) {
-        f.facts.cgroup = (enum sbx_cgroup)cgroup;
+        f.facts.cgroup = (enum sbx_cgroup_version)cgroup;
         struct sbx_tier_entry tiers[SBX_DIM_COUNT];
         sbx_backend_tiers(SBX_BACKEND_BWRAP, &f.policy, &f.facts, tiers);
         enum sbx_tier want = cgroup == SBX_CGROUP_NONE ? SBX_TIER_BEST_EFFORT : SBX_TIER_ENFORCED;

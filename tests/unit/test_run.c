@@ -131,11 +131,11 @@ static void the_refusing_backend_refuses_with_words(void)
     CHECK_CODE(sbx_os_context(&pc.arena, &pc.context, &pc.err), SBX_OK, &pc.err);
     CHECK_CODE(prepare(&workspace_write, "no-such-backend", "1"), SBX_OK, &pc.err);
     CHECK_INT(pc.prepared.selection.backend, SBX_BACKEND_FAIL_CLOSED);
-    struct sbx_outcome outcome = {0};
-    CHECK_CODE(sbx_run(&pc.arena, &pc.prepared, &outcome, &pc.err), SBX_E_UNAVAILABLE, &pc.err);
+    struct sbx_run_record record = {0};
+    CHECK_CODE(sbx_run(&pc.arena, &pc.prepared, &record, &pc.err), SBX_E_UNAVAILABLE, &pc.err);
     CHECK(strstr(pc.err.text, "sandbox UNAVAILABLE and unsandboxed execution is not permitted") !=
           NULL);
-    CHECK(!outcome.started);
+    CHECK(!record.outcome.started);
     end();
 }
 

@@ -1,0 +1,342 @@
+/* The backend bwrap: bubblewrap builds the namespaces and mounts, sbx-init the rest. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "posix/backend_linux.h"
+#include "posix/bwrap.h"
+#include "posix/fault.h"
+#include "posix/fd.h"
+#include "posix/linux_landlock.h"
+#include "posix/linux_launch.h"
+#include "posix/linux_tree.h"
+
+#include "common/base/banned.h"
+
+enum { ARGS_FD = SBX_INIT_FD_FIRST_FREE, INFO_FD, FIRST_BIND_FD };
+
+#define ARGS_MAX ((size_t)8 << 20)
+
+struct bwrap_run {
+    struct sbx_bwrap bwrap;
+    struct sbx_mounts mounts;
+    struct sbx_buf args; /* each ends with NUL */
+    int args_fd;
+    int info[2]; /* read end, write end */
+};
+
+static void release(struct bwrap_run *run)
+{
+    sbx_mounts_release(&run->mounts);
+    sbx_buf_release(&run->args);
+    sbx_fd_close(&run->args_fd);
+    sbx_fd_close(&run->info[0]);
+    sbx_fd_close(&run->info[1]);
+}
+#define AUTO_RUN SBX_CLEANUP(release) struct bwrap_run
+
+/* ---- arguments ----------------------------------------------------------------------------------- */
+
+static void add(struct bwrap_run *run, const char *text)
+{
+    sbx_buf_add(&run->args, text, strlen(text) + 1);
+}
+
+static void add_number(struct bwrap_run *run, uint64_t number)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "%" PRIu64, number);
+    add(run, text);
+}
+
+static void add_two(struct bwrap_run *run, const char *first, const char *second)
+{
+    add(run, first);
+    add(run, second);
+}
+
+/* By descriptor where bwrap can: whatever happens to the path meanwhile, this file is meant. Otherwise by
+ * path, and the evidence shows whether it was this file. */
+static void add_bind(struct sbx_launch *launch, struct bwrap_run *run,
+                     const struct sbx_mount *mount, bool is_read_only)
+{
+    if (run->bwrap.binds_descriptors && launch->fd_count < SBX_BOX_FDS) {
+        int number = FIRST_BIND_FD + (int)launch->fd_count;
+        sbx_launch_pass(launch, mount->fd, number);
+        add(run, is_read_only ? "--ro-bind-fd" : "--bind-fd");
+        add_number(run, (uint64_t)number);
+    } else {
+        add_two(run, is_read_only ? "--ro-bind" : "--bind", mount->path);
+    }
+    add(run, mount->path);
+}
+
+static void add_tmpfs(struct bwrap_run *run, const char *mode, uint64_t size, const char *path)
+{
+    add_two(run, "--perms", mode);
+    add(run, "--size");
+    add_number(run, size);
+    add_two(run, "--tmpfs", path);
+}
+
+static void add_mount(struct sbx_launch *launch, struct bwrap_run *run,
+                      const struct sbx_mount *mount)
+{
+    switch (mount->kind) {
+    case SBX_MOUNT_WRITE:
+    case SBX_MOUNT_READ:
+        add_bind(launch, run, mount, mount->kind == SBX_MOUNT_READ);
+        break;
+    case SBX_MOUNT_TMPFS:
+        add_tmpfs(run, "1777", mount->size_bytes, mount->path);
+        break;
+    case SBX_MOUNT_MASK:
+        /* Passing through is needed to what is opened again below. */
+        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", 4096, mount->path);
+        break;
+    case SBX_MOUNT_MASK_FILE:
+        add_two(run, "--ro-bind", "/dev/null");
+        add(run, mount->path);
+        break;
+    case SBX_MOUNT_LINK:
+        add_two(run, "--symlink", mount->link);
+        add(run, mount->path);
+        break;
+    case SBX_MOUNT_PROC:
+        add_two(run, "--proc", mount->path);
+        break;
+    case SBX_MOUNT_DEV:
+        add_two(run, "--dev", mount->path);
+        break;
+    }
+}
+
+/* What must stay writable until everything below it is mounted. */
+static void close_mounts(struct bwrap_run *run)
+{
+    for (size_t i = run->mounts.count; i-- > 0;) {
+        const struct sbx_mount *mount = &run->mounts.items[i];
+        if (mount->kind == SBX_MOUNT_MASK || mount->kind == SBX_MOUNT_DEV) {
+            add_two(run, "--remount-ro", mount->path);
+        }
+    }
+    if (!run->mounts.has_host_root) {
+        add_two(run, "--remount-ro", "/");
+    }
+}
+
+static enum sbx_code make_args(struct sbx_launch *launch, struct bwrap_run *run,
+                               struct sbx_err *err)
+{
+    static const char *const fixed[] = {
+        "--unshare-all",   "--unshare-user", "--disable-userns", "--die-with-parent",
+        "--new-session",   "--clearenv",     "--cap-drop",       "ALL",
+        "--as-pid-1",      "--hostname",     "sbx",              "--info-fd"};
+    const struct sbx_policy *policy = launch->plan->policy;
+    sbx_buf_init(&run->args, ARGS_MAX);
+    for (size_t i = 0; i < SBX_COUNT(fixed); i++) {
+        add(run, fixed[i]);
+    }
+    add_number(run, INFO_FD);
+    if (policy->network == SBX_NET_INHERIT) {
+        add(run, "--share-net");
+    }
+    for (size_t i = 0; i < run->mounts.count; i++) {
+        add_mount(launch, run, &run->mounts.items[i]);
+    }
+    for (size_t i = 0; i < policy->raw_arg_count; i++) {
+        add(run, policy->raw_args[i]);
+    }
+    close_mounts(run);
+    add_two(run, "--chdir", "/");
+    if (run->args.failed || launch->fd_count >= SBX_BOX_FDS) {
+        return sbx_err_set(err, SBX_E_LIMIT, "the policy has too many paths for bwrap");
+    }
+    return sbx_memory_file("sbx-args", sbx_buf_text(&run->args), run->args.len, false, &run->args_fd,
+                           err);
+}
+
+/* ---- Landlock ------------------------------------------------------------------------------------ */
+
+struct rules {
+    struct sbx_init_rule *items;
+    size_t count, capacity;
+};
+
+static bool add_rule(struct sbx_launch *launch, struct rules *rules, const char *path,
+                     uint64_t access)
+{
+    struct sbx_init_rule *rule = (struct sbx_init_rule *)sbx_arena_push(
+        launch->arena, &rules->items, &rules->count, &rules->capacity, sizeof *rule);
+    if (rule == NULL) {
+        return false;
+    }
+    rule->path = sbx_init_block_text(&launch->block, path);
+    rule->access = access;
+    return true;
+}
+
+/* The mounts say what is visible; Landlock says the same again, and besides that nothing but what is granted
+ * is written, no device is controlled, and no process outside the box is signalled. */
+static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_run *run,
+                                  struct sbx_err *err)
+{
+    static const struct {
+        const char *path;
+        bool is_terminal;
+    } devices[] = {{"/dev/null", false}, {"/dev/zero", false}, {"/dev/full", false},
+                   {"/dev/tty", true}};
+    unsigned abi = launch->landlock_abi;
+    struct sbx_init_plan *plan = &launch->block.plan;
+    struct rules rules = {0};
+    if (abi == 0) {
+        plan->flags |= SBX_INIT_NO_LANDLOCK;
+        return SBX_OK;
+    }
+    bool ok = add_rule(launch, &rules, "/", sbx_landlock_read(abi, true)) &&
+              add_rule(launch, &rules, "/dev/pts",
+                       sbx_landlock_device(abi, true) | SBX_LANDLOCK_READ_DIR);
+    for (size_t i = 0; i < SBX_COUNT(devices) && ok; i++) {
+        ok = add_rule(launch, &rules, devices[i].path,
+                      sbx_landlock_device(abi, devices[i].is_terminal));
+    }
+    for (size_t i = 0; i < run->mounts.count && ok; i++) {
+        const struct sbx_mount *mount = &run->mounts.items[i];
+        if (mount->kind == SBX_MOUNT_WRITE || mount->kind == SBX_MOUNT_TMPFS) {
+            bool is_directory = mount->kind == SBX_MOUNT_TMPFS || mount->is_directory;
+            ok = add_rule(launch, &rules, mount->path, sbx_landlock_write(abi, is_directory));
+        }
+    }
+    if (!ok) {
+        return sbx_err_nomem(err);
+    }
+    plan->handled_files = sbx_landlock_files(abi);
+    plan->scoped = sbx_landlock_scopes(abi);
+    if (launch->plan->policy->network == SBX_NET_INHERIT) {
+        plan->scoped &= ~SBX_LANDLOCK_SCOPE_ABSTRACT_UNIX; /* part of the host's network */
+    }
+    plan->rules =
+        sbx_init_block_array(&launch->block, rules.items, rules.count, sizeof rules.items[0]);
+    plan->probe = sbx_init_block_text(&launch->block, "/dev/random");
+    return SBX_OK;
+}
+
+/* ---- evidence ------------------------------------------------------------------------------------ */
+
+/* bwrap writes a small JSON object; only one number of it is needed. */
+static pid_t first_process(const struct bwrap_run *run)
+{
+    char text[512];
+    ssize_t got = sbx_fd_read(run->info[0], text, sizeof text - 1);
+    text[got > 0 ? got : 0] = '\0';
+    const char *at = strstr(text, "\"child-pid\":");
+    return at == NULL ? -1 : (pid_t)strtol(at + 12, NULL, 10);
+}
+
+static pid_t held_process(pid_t first)
+{
+    static struct sbx_tree tree;
+    tree.count = 0;
+    if (first <= 0 || (!sbx_tree_add_listed(&tree, first) && !sbx_tree_add_scanned(&tree, first))) {
+        return -1;
+    }
+    return tree.count == 1 ? tree.node[0].pid : -1;
+}
+
+static void verify(struct sbx_launch *launch, pid_t inside, int probe)
+{
+    struct bwrap_run *run = (struct bwrap_run *)launch->state;
+    bool has_network = launch->plan->policy->network != SBX_NET_INHERIT;
+    char version[64];
+    (void)inside;
+    (void)snprintf(version, sizeof version, "bubblewrap %u.%u.%u", run->bwrap.major,
+                   run->bwrap.minor, run->bwrap.patch);
+    sbx_evidence_add(&launch->evidence, "helper", run->bwrap.path, version, true);
+    struct sbx_held held = {
+        .pid = held_process(first_process(run)),
+        .namespaces =
+            has_network ? "user mnt pid net ipc uts cgroup" : "user mnt pid ipc uts cgroup",
+        .maps_ids = true,
+        .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
+        .landlock_probe = launch->landlock_abi == 0 ? -1 : probe,
+    };
+    sbx_evidence_add(&launch->evidence, "held-process", "one", held.pid > 0 ? "one" : "not found",
+                     held.pid > 0);
+    if (held.pid <= 0) {
+        return;
+    }
+    sbx_evidence_process(&launch->evidence, &held);
+    sbx_evidence_mounts(&launch->evidence, held.pid, &run->mounts);
+    sbx_launch_evidence(launch, held.pid);
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static enum sbx_code prepare(struct sbx_launch *launch, struct bwrap_run *run, struct sbx_err *err)
+{
+    struct sbx_found_list found = {0};
+    const struct sbx_policy *policy = launch->plan->policy;
+    const char *cache = policy->context.state_dir.len == 0
+                            ? NULL
+                            : sbx_arena_printf(launch->arena, "%s/names", policy->context.state_dir.text);
+    enum sbx_code code = sbx_names_find(launch->arena, policy, cache, &found, err);
+    if (code == SBX_OK) {
+        code = sbx_mounts_make(launch->arena, policy, &found, &run->mounts, err);
+    }
+    if (code == SBX_OK) {
+        code = sbx_launch_names(launch, &run->mounts, err);
+    }
+    if (code == SBX_OK) {
+        code = set_landlock(launch, run, err);
+    }
+    if (code == SBX_OK) {
+        code = make_args(launch, run, err);
+    }
+    return code;
+}
+
+static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *plan,
+                               const struct sbx_selection *selection, struct sbx_run_record *out,
+                               struct sbx_err *err)
+{
+    static const char *const argv[] = {"bwrap", "--args", "10", "--", "/proc/self/fd/3", NULL};
+    static const char *const no_environment[] = {NULL};
+    _Static_assert(ARGS_FD == 10 && SBX_INIT_FD_IMAGE == 3, "the numbers in argv");
+    (void)selection;
+    AUTO_RUN run = {.args_fd = -1, .info = {-1, -1}};
+    AUTO_LAUNCH launch = {0};
+    enum sbx_code code = sbx_bwrap_find(arena, &run.bwrap, err);
+    if (code == SBX_OK) {
+        code = sbx_launch_open(&launch, arena, plan, err);
+    }
+    if (code == SBX_OK) {
+        code = prepare(&launch, &run, err);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    if (!sbx_fd_pipe(&run.info[0], &run.info[1]) || !sbx_fd_set_nonblocking(run.info[0])) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "pipe2", "cannot make the pipes of the box");
+    }
+    sbx_launch_pass(&launch, run.args_fd, ARGS_FD);
+    sbx_launch_pass(&launch, run.info[1], INFO_FD);
+    launch.block.plan.flags |= SBX_INIT_IS_FIRST;
+    launch.box.program = run.bwrap.path;
+    launch.box.argv = argv;
+    launch.box.env = no_environment;
+    launch.box.is_namespace = true;
+    launch.state = &run;
+    launch.verify = verify;
+    code = sbx_launch_run(&launch, out, err);
+    if (code == SBX_E_IO) {
+        sbx_bwrap_forget(arena); /* the machine may have changed since it was tried */
+    }
+    return code;
+}
+
+const struct sbx_backend sbx_backend_bwrap = {SBX_BACKEND_BWRAP, sbx_bwrap_probe, run_bwrap};

@@ -1,0 +1,319 @@
+/* The program bwrap: found, checked, tried. */
+#include "posix/bwrap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/os.h"
+#include "posix/capture.h"
+#include "posix/fault.h"
+#include "posix/fd.h"
+
+#include "common/base/banned.h"
+
+#define INSTALL "install bubblewrap: apt-get install bubblewrap, dnf install bubblewrap"
+
+enum { TIMEOUT_MS = 5000, OLDEST_MINOR = 8 };
+
+/* ---- trust --------------------------------------------------------------------------------------- */
+
+static bool is_trusted_owner(const struct stat *info)
+{
+    return info->st_uid == 0 || info->st_uid == geteuid();
+}
+
+/* The file and every directory above it can only be changed by root or the caller. */
+static bool is_trusted_path(const char *path)
+{
+    char part[PATH_MAX];
+    struct stat info;
+    size_t len = strlen(path);
+    if (len >= sizeof part) {
+        return false;
+    }
+    memcpy(part, path, len + 1);
+    while (len > 0) {
+        bool is_open = lstat(part, &info) != 0 || !is_trusted_owner(&info) ||
+                       ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
+                        !(S_ISDIR(info.st_mode) && (info.st_mode & S_ISVTX) != 0));
+        if (is_open) {
+            return false;
+        }
+        while (len > 0 && part[len - 1] != '/') {
+            len--;
+        }
+        if (len <= 1) {
+            break;
+        }
+        part[--len] = '\0';
+    }
+    return true;
+}
+
+/* The first bwrap of the caller's PATH, by its real name. A relative entry would find one in whatever directory
+ * the caller stands in, so it is skipped. */
+static bool find_file(struct sbx_arena *arena, char out[PATH_MAX])
+{
+    const char *path = sbx_os_env(arena, "PATH");
+    struct sbx_str rest = sbx_str(path == NULL ? "/usr/bin:/bin" : path);
+    while (rest.len > 0) {
+        struct sbx_str dir;
+        char candidate[PATH_MAX];
+        struct stat info;
+        (void)sbx_str_split(rest, ':', &dir, &rest);
+        int len = snprintf(candidate, sizeof candidate, SBX_STR_FMT "/bwrap", SBX_STR_ARG(dir));
+        if (dir.len > 0 && dir.ptr[0] == '/' && len > 0 && (size_t)len < sizeof candidate &&
+            stat(candidate, &info) == 0 && S_ISREG(info.st_mode) && access(candidate, X_OK) == 0 &&
+            realpath(candidate, out) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- what was learned before --------------------------------------------------------------------- */
+
+static const char *memory_path(struct sbx_arena *arena)
+{
+    struct sbx_context context;
+    struct sbx_err ignored = {0};
+    if (sbx_os_context(arena, &context, &ignored) != SBX_OK || context.state_dir.len == 0) {
+        return NULL;
+    }
+    return sbx_arena_printf(arena, "%s/bwrap-probe", context.state_dir.text);
+}
+
+/* Everything on which the answers depend. */
+static const char *circumstances(struct sbx_arena *arena, const char *path, const struct stat *info)
+{
+    struct sbx_str boot = {0};
+    struct sbx_err ignored = {0};
+    if (sbx_os_read_file(arena, "/proc/sys/kernel/random/boot_id", 64, &boot, NULL, &ignored) !=
+        SBX_OK) {
+        return NULL;
+    }
+    char own[64] = "";
+    ssize_t got = readlink("/proc/self/ns/user", own, sizeof own - 1);
+    own[got > 0 ? got : 0] = '\0';
+    return sbx_arena_printf(arena, "sbx %s uid %lu %s boot %.36s file %s %llu %llu %lld %lld.%09ld",
+                            SBX_VERSION, (unsigned long)geteuid(), own, boot.ptr, path,
+                            (unsigned long long)info->st_dev, (unsigned long long)info->st_ino,
+                            (long long)info->st_size, (long long)info->st_ctim.tv_sec,
+                            info->st_ctim.tv_nsec);
+}
+
+/* The file has two lines: the circumstances, and "MAJOR MINOR PATCH BINDS". */
+static bool remember(struct sbx_arena *arena, const char *now, struct sbx_bwrap *out)
+{
+    struct sbx_str text = {0};
+    struct sbx_file_info info = {0};
+    struct sbx_err ignored = {0};
+    const char *path = memory_path(arena);
+    size_t len = strlen(now);
+    if (path == NULL ||
+        sbx_os_read_file(arena, path, 8192, &text, &info, &ignored) != SBX_OK ||
+        !info.is_callers || info.others_may_write || text.len < len + 2 ||
+        memcmp(text.ptr, now, len) != 0 || text.ptr[len] != '\n') {
+        return false;
+    }
+    char *at = (char *)(uintptr_t)(text.ptr + len + 1);
+    out->major = (unsigned)strtoul(at, &at, 10);
+    out->minor = (unsigned)strtoul(at, &at, 10);
+    out->patch = (unsigned)strtoul(at, &at, 10);
+    out->binds_descriptors = strtoul(at, &at, 10) == 1;
+    return *at == '\n';
+}
+
+static void learn(struct sbx_arena *arena, const char *now, const struct sbx_bwrap *bwrap)
+{
+    struct sbx_err ignored = {0};
+    const char *path = memory_path(arena);
+    const char *text =
+        sbx_arena_printf(arena, "%s\n%u %u %u %d\n", now, bwrap->major, bwrap->minor, bwrap->patch,
+                         bwrap->binds_descriptors ? 1 : 0);
+    if (path != NULL && text != NULL) {
+        /* Without it the next run asks again. */
+        (void)!sbx_os_write_atomic(path, sbx_str(text), &ignored);
+    }
+}
+
+void sbx_bwrap_forget(struct sbx_arena *arena)
+{
+    const char *path = memory_path(arena);
+    if (path != NULL) {
+        (void)unlink(path);
+    }
+}
+
+/* ---- asking it ----------------------------------------------------------------------------------- */
+
+static enum sbx_code ask_version(struct sbx_bwrap *bwrap, struct sbx_err *err)
+{
+    char text[8192];
+    int status = 0;
+    const char *const version[] = {bwrap->path, "--version", NULL};
+    const char *const help[] = {bwrap->path, "--help", NULL};
+    if (!sbx_capture(version, TIMEOUT_MS, text, sizeof text, &status) || status != 0 ||
+        strncmp(text, "bubblewrap ", 11) != 0) {
+        (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "\"%s --version\" does not answer like bubblewrap",
+                          bwrap->path);
+        return sbx_err_hint(err, INSTALL);
+    }
+    char *at = text + 11;
+    bwrap->major = (unsigned)strtoul(at, &at, 10);
+    bwrap->minor = *at == '.' ? (unsigned)strtoul(at + 1, &at, 10) : 0;
+    bwrap->patch = *at == '.' ? (unsigned)strtoul(at + 1, &at, 10) : 0;
+    if (bwrap->major == 0 && bwrap->minor < OLDEST_MINOR) {
+        (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                          "\"%s\" is version %u.%u.%u; 0.%d.0 is the oldest that can switch nested "
+                          "user namespaces off",
+                          bwrap->path, bwrap->major, bwrap->minor, bwrap->patch, OLDEST_MINOR);
+        return sbx_err_hint(err, "update bubblewrap");
+    }
+    bwrap->binds_descriptors = sbx_capture(help, TIMEOUT_MS, text, sizeof text, &status) &&
+                               strstr(text, "--ro-bind-fd") != NULL;
+    return SBX_OK;
+}
+
+static bool has_line(const char *path, const char *value)
+{
+    char text[64] = "";
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
+    text[got > 0 ? got : 0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    return strcmp(text, value) == 0;
+}
+
+static bool is_in_container(void)
+{
+    return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
+}
+
+/* Why a user namespace could not be made, from what the kernel shows. */
+static const char *remedy_for(const char *said)
+{
+    if (has_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
+        return "AppArmor restricts user namespaces here: install a profile that allows \"userns\" "
+               "for bwrap (Ubuntu 24.04: apt-get install apparmor-profiles, or add one for its "
+               "path), or set the sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+    }
+    if (has_line("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
+        return "set the sysctl kernel.unprivileged_userns_clone=1";
+    }
+    if (has_line("/proc/sys/user/max_user_namespaces", "0")) {
+        return "set the sysctl user.max_user_namespaces to more than 0";
+    }
+    if (is_in_container()) {
+        return strstr(said, "proc") != NULL
+                   ? "the container masks parts of /proc: run it with --security-opt "
+                     "systempaths=unconfined, or use SBX_SANDBOX=landlock"
+                   : "the container forbids user namespaces: run it with a seccomp profile that "
+                     "allows them, or use SBX_SANDBOX=landlock";
+    }
+    return "allow unprivileged user namespaces, or use SBX_SANDBOX=landlock";
+}
+
+/* A real box with everything a run needs of bwrap, and nothing in it. */
+static enum sbx_code try_it(const struct sbx_bwrap *bwrap, struct sbx_err *err)
+{
+    char text[2048];
+    int status = 0;
+    const char *const argv[] = {bwrap->path,      "--unshare-all", "--unshare-user",
+                                "--disable-userns", "--die-with-parent", "--new-session",
+                                "--clearenv",     "--cap-drop",    "ALL",
+                                "--ro-bind",      "/",             "/",
+                                "--dev",          "/dev",          "--proc",
+                                "/proc",          "--ro-bind",     "/proc/sys",
+                                "/proc/sys",      "--size",        "4096",
+                                "--tmpfs",        "/tmp",          "--remount-ro",
+                                "/dev",           "--as-pid-1",    "--",
+                                bwrap->path,      "--version",     NULL};
+    if (sbx_capture(argv, TIMEOUT_MS, text, sizeof text, &status) && status == 0) {
+        return SBX_OK;
+    }
+    text[strcspn(text, "\n")] = '\0';
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "\"%s\" cannot build a box here: %s", bwrap->path,
+                      text[0] == '\0' ? "it did not answer" : text);
+    return sbx_err_hint(err, "%s", remedy_for(text));
+}
+
+static enum sbx_code check_file(const char *path, struct stat *info, struct sbx_err *err)
+{
+    if (stat(path, info) != 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "stat", "cannot look at \"%s\"", path);
+    }
+    if (!is_trusted_path(path)) {
+        (void)sbx_err_set(err, SBX_E_UNTRUSTED,
+                          "\"%s\" can be changed by others than root and you", path);
+        return sbx_err_hint(err, "use the distribution's bubblewrap, or correct owner and mode");
+    }
+    if ((info->st_mode & S_ISUID) != 0 && geteuid() != 0) {
+        (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                          "\"%s\" is set-user-ID root: that variant cannot switch nested user "
+                          "namespaces off",
+                          path);
+        return sbx_err_hint(err, "chmod u-s it and allow unprivileged user namespaces");
+    }
+    return SBX_OK;
+}
+
+enum sbx_code sbx_bwrap_find(struct sbx_arena *arena, struct sbx_bwrap *out, struct sbx_err *err)
+{
+    char path[PATH_MAX];
+    struct stat info;
+    if (!find_file(arena, path)) {
+        (void)sbx_err_set(err, SBX_E_NOT_FOUND, "no bwrap in PATH");
+        return sbx_err_hint(err, INSTALL);
+    }
+    enum sbx_code code = check_file(path, &info, err);
+    if (code != SBX_OK) {
+        return code;
+    }
+    struct sbx_bwrap bwrap = {.path = sbx_arena_copy(arena, path, strlen(path))};
+    const char *now = circumstances(arena, path, &info);
+    if (bwrap.path == NULL) {
+        return sbx_err_nomem(err);
+    }
+    if (now == NULL || !remember(arena, now, &bwrap)) {
+        code = ask_version(&bwrap, err);
+        if (code == SBX_OK) {
+            code = try_it(&bwrap, err);
+        }
+        if (code != SBX_OK) {
+            return code;
+        }
+        if (now != NULL) {
+            learn(arena, now, &bwrap);
+        }
+    }
+    *out = bwrap;
+    return SBX_OK;
+}
+
+void sbx_bwrap_probe(struct sbx_arena *arena, struct sbx_probe *out)
+{
+    struct sbx_bwrap bwrap = {0};
+    struct sbx_err err = {0};
+    if (sbx_bwrap_find(arena, &bwrap, &err) != SBX_OK) {
+        *out = (struct sbx_probe){
+            .state = SBX_PROBE_FAILED,
+            .reason = sbx_arena_copy(arena, err.text, strlen(err.text)),
+            .remedy = err.hint[0] == '\0' ? NULL : sbx_arena_copy(arena, err.hint, strlen(err.hint)),
+        };
+        return;
+    }
+    *out = (struct sbx_probe){
+        .state = SBX_PROBE_PASSED,
+        .version = sbx_arena_printf(arena, "bubblewrap %u.%u.%u%s", bwrap.major, bwrap.minor,
+                                    bwrap.patch,
+                                    bwrap.binds_descriptors ? "" : ", without --bind-fd"),
+    };
+}

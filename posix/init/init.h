@@ -1,0 +1,54 @@
+/* sbx-init: the parts of the first process of a box. No C library, no allocation, no thread. */
+#ifndef SBX_INIT_INIT_H
+#define SBX_INIT_INIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdnoreturn.h>
+
+#include "posix/init_plan.h"
+
+struct init {
+    struct sbx_init_plan *plan; /* the block, private and writable */
+    int child;                  /* the command; 0 before it is born and after it was reaped */
+    int signals_fd;
+    int birth_fd;    /* read end: the child's failure, or its end when exec closed it; -1 after */
+    int hold_fd;     /* write end: one byte lets the child go; -1 after */
+    int listener_fd; /* creating calls that wait for an answer; -1: not watched */
+    bool is_started;
+};
+
+/* Text or array of the block. */
+static inline void *init_at(const struct init *init, uint64_t offset)
+{
+    return (char *)init->plan + offset;
+}
+
+/* report.c: a report that cannot be written is dropped: whoever reads them is gone or does not keep up. */
+void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text);
+noreturn void init_fail(int32_t step, long answer);
+
+/* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */
+void init_harden(const struct init *init);
+void init_limit(const struct init *init);
+void init_landlock(const struct init *init);
+void init_seccomp(const struct init *init);
+
+/* child.c: the command's process, held. */
+void init_birth(struct init *init);
+
+/* watch.c: until the box ends. */
+noreturn void init_watch(struct init *init);
+
+/* broker.c: answers one creating call that waits at the listener. */
+void init_answer(struct init *init);
+
+/* names.c: may a directory entry of this name be made? `path` is absolute and clean. */
+enum init_verdict {
+    INIT_ALLOWED,
+    INIT_REFUSED,
+    INIT_NO_DIRECTORY, /* anything but a directory: what lies below would then be protected */
+};
+enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory);
+
+#endif

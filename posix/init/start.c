@@ -1,0 +1,70 @@
+/* Where the kernel enters sbx-init. */
+#include <linux/mman.h>
+#include <stddef.h>
+
+#include "posix/init/init.h"
+#include "posix/init/sys.h"
+
+#include "common/base/banned.h"
+
+noreturn void init_start(void);
+
+/* The entry point has no caller and an unknown stack alignment: a few instructions put it right. */
+#if defined(__x86_64__)
+__asm__(".globl _start\n"
+        "_start:\n"
+        "    xorl %ebp, %ebp\n"
+        "    andq $-16, %rsp\n"
+        "    call init_start\n"
+        "    hlt\n");
+#else
+__asm__(".globl _start\n"
+        "_start:\n"
+        "    mov x29, xzr\n"
+        "    mov x30, xzr\n"
+        "    bl init_start\n"
+        "    brk #1\n");
+#endif
+
+/* Offsets become pointers in place, so that execve can take the arrays as they are. */
+static void turn(const struct init *init, struct sbx_init_array array)
+{
+    uint64_t *slot = (uint64_t *)init_at(init, array.at);
+    for (uint32_t i = 0; i < array.count; i++) {
+        slot[i] = (uint64_t)(uintptr_t)init_at(init, slot[i]);
+    }
+}
+
+/* The block comes from sbx itself and is sealed; this finds a mix-up of versions, not an attack. */
+static struct sbx_init_plan *read_plan(void)
+{
+    uint32_t head[2] = {0, 0};
+    long got = SYS4(pread64, SBX_INIT_FD_PLAN, head, sizeof head, 0);
+    if (got != (long)sizeof head || head[0] != SBX_INIT_MAGIC ||
+        head[1] < sizeof(struct sbx_init_plan) || head[1] > SBX_INIT_MAX_BYTES) {
+        init_fail(SBX_INIT_STEP_PLAN, got < 0 ? got : -22);
+    }
+    long at = SYS6(mmap, 0, head[1], PROT_READ | PROT_WRITE, MAP_PRIVATE, SBX_INIT_FD_PLAN, 0);
+    if (at < 0 && at > -4096) {
+        init_fail(SBX_INIT_STEP_PLAN, at);
+    }
+    return (struct sbx_init_plan *)at;
+}
+
+noreturn void init_start(void)
+{
+    struct init init = {.child = 0,
+                        .signals_fd = -1,
+                        .birth_fd = -1,
+                        .hold_fd = -1,
+                        .listener_fd = -1};
+    init.plan = read_plan();
+    turn(&init, init.plan->argv);
+    turn(&init, init.plan->env);
+    init_harden(&init);
+    init_limit(&init);
+    init_landlock(&init);
+    init_seccomp(&init);
+    init_birth(&init);
+    init_watch(&init);
+}

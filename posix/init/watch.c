@@ -1,0 +1,161 @@
+/* The life of sbx-init after the command was born: orders, ended processes, creating calls. */
+#include <linux/fcntl.h>
+#include <linux/poll.h>
+#include <linux/signal.h>
+#include <linux/signalfd.h>
+#include <linux/wait.h>
+#include <stddef.h>
+
+#include "posix/init/child.h"
+#include "posix/init/init.h"
+#include "posix/init/sys.h"
+
+#include "common/base/banned.h"
+
+enum { TERM = 15, KILL = 9, CHILD = 17, CONT = 18, SIGNAL_SET_BYTES = 8, CONTINUED = 0xffff };
+
+static noreturn void end(void)
+{
+    for (;;) {
+        (void)SYS1(exit_group, 0);
+    }
+}
+
+/* As the first process, its exit ends every other process of the box. */
+static noreturn void end_now(const struct init *init)
+{
+    if ((init->plan->flags & SBX_INIT_IS_FIRST) == 0 && init->child > 0) {
+        (void)SYS2(kill, init->child, KILL); /* the rest is for the keeper */
+    }
+    end();
+}
+
+static void release(struct init *init)
+{
+    if (init->hold_fd >= 0) {
+        (void)SYS3(write, init->hold_fd, "", 1);
+        (void)SYS1(close, init->hold_fd);
+        init->hold_fd = -1;
+    }
+}
+
+static void ask_all(const struct init *init)
+{
+    int whom = (init->plan->flags & SBX_INIT_IS_FIRST) != 0 ? -1 : init->child;
+    if (whom != 0) {
+        (void)SYS2(kill, whom, TERM);
+        (void)SYS2(kill, whom, CONT); /* a stopped process handles TERM only when it goes on */
+    }
+}
+
+static void read_orders(struct init *init)
+{
+    unsigned char order[64];
+    long got = SYS3(read, SBX_INIT_FD_ORDERS, order, sizeof order);
+    if (got == 0) {
+        end_now(init); /* sbx is gone */
+    }
+    for (long i = 0; i < got; i++) {
+        switch (order[i]) {
+        case SBX_ORDER_RELEASE:
+            release(init);
+            break;
+        case SBX_ORDER_ASK_ALL:
+            ask_all(init);
+            break;
+        case SBX_ORDER_END:
+            end_now(init);
+        default:
+            if (init->child > 0 && init->is_started) {
+                (void)SYS2(kill, init->child, order[i]);
+            }
+            break;
+        }
+    }
+}
+
+/* End of file: exec closed it, the command runs. */
+static void read_birth(struct init *init)
+{
+    struct init_birth message;
+    long got = init_read_birth(init->birth_fd, &message);
+    (void)SYS1(close, init->birth_fd);
+    init->birth_fd = -1;
+    if (got == (long)sizeof message) {
+        init_fail(message.step, -message.raw);
+    }
+    init->is_started = true;
+    init_say(SBX_SAID_STARTED, 0, 0, 0);
+}
+
+static void child_changed(struct init *init, int status)
+{
+    if ((status & 0xff) == 0x7f) {
+        init_say(SBX_SAID_STOPPED, (status >> 8) & 0xff, 0, 0);
+        return;
+    }
+    if (status == CONTINUED) {
+        init_say(SBX_SAID_CONTINUED, 0, 0, 0);
+        return;
+    }
+    if (init->birth_fd >= 0) {
+        read_birth(init);
+    }
+    init_say(SBX_SAID_ENDED, status, 0, 0);
+    end();
+}
+
+static void reap(struct init *init)
+{
+    struct signalfd_siginfo info;
+    while (SYS3(read, init->signals_fd, &info, sizeof info) > 0) {
+    }
+    for (;;) {
+        int status = 0;
+        long pid = SYS4(wait4, -1, &status, WNOHANG | WUNTRACED | WCONTINUED, 0);
+        if (pid <= 0) {
+            return;
+        }
+        if (pid == init->child) {
+            child_changed(init, status);
+        }
+    }
+}
+
+noreturn void init_watch(struct init *init)
+{
+    const uint64_t ended = UINT64_C(1) << (CHILD - 1);
+    long fd = SYS4(signalfd4, -1, &ended, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd < 0) {
+        init_fail(SBX_INIT_STEP_FORK, fd);
+    }
+    init->signals_fd = (int)fd;
+    reap(init); /* what ended before the descriptor was there */
+    for (;;) {
+        enum { ORDERS, SIGNALS, BIRTH, LISTENER, SLOTS };
+        struct pollfd slot[SLOTS] = {
+            [ORDERS] = {.fd = SBX_INIT_FD_ORDERS, .events = POLLIN},
+            [SIGNALS] = {.fd = init->signals_fd, .events = POLLIN},
+            [BIRTH] = {.fd = init->birth_fd, .events = POLLIN},
+            [LISTENER] = {.fd = init->listener_fd, .events = POLLIN},
+        };
+        if (SYS5(ppoll, slot, SLOTS, 0, 0, 0) < 0) {
+            continue;
+        }
+        if (slot[ORDERS].revents != 0) {
+            read_orders(init);
+        }
+        if (slot[BIRTH].revents != 0 && init->birth_fd >= 0) {
+            read_birth(init);
+        }
+        if (slot[LISTENER].revents & POLLIN) {
+            init_answer(init);
+        } else if (slot[LISTENER].revents != 0) {
+            (void)SYS1(close, init->listener_fd); /* nobody is left who could ask */
+            init->listener_fd = -1;
+        }
+        if (slot[SIGNALS].revents != 0) {
+            reap(init);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+/* What sbx and sbx-init, the first process of a box, say to each other: one sealed block of memory that says
+ * what to do, one pipe of orders, one of reports. Shared by both programs, so only fixed-width types. */
+#ifndef SBX_POSIX_INIT_PLAN_H
+#define SBX_POSIX_INIT_PLAN_H
+
+#include <stdint.h>
+
+#define SBX_INIT_MAGIC UINT32_C(0x31584253) /* "SBX1" */
+#define SBX_INIT_MAX_BYTES (UINT32_C(4) << 20)
+
+/* Descriptors that sbx-init is started with, besides 0, 1 and 2. */
+enum {
+    SBX_INIT_FD_IMAGE = 3,   /* its own program */
+    SBX_INIT_FD_PLAN = 4,    /* the block */
+    SBX_INIT_FD_ORDERS = 5,  /* read end */
+    SBX_INIT_FD_REPORTS = 6, /* write end */
+    /* They become 1 and 2. Until then those are where the helper complains; a helper that saw the
+     * caller's terminal there would put it into the box (bwrap's /dev/console). */
+    SBX_INIT_FD_STDOUT = 7,
+    SBX_INIT_FD_STDERR = 8,
+    SBX_INIT_FD_RULESET = 9, /* only with SBX_INIT_HAS_RULESET */
+    SBX_INIT_FD_FIRST_FREE = 10,
+};
+
+enum {
+    SBX_INIT_IS_FIRST = 1u << 0,    /* it must be pid 1: its end is the end of the box */
+    SBX_INIT_HAS_TERMINAL = 1u << 1, /* descriptor 0 becomes the command's controlling terminal */
+    SBX_INIT_HAS_RULESET = 1u << 2, /* a ready Landlock ruleset instead of rules */
+    SBX_INIT_NO_LANDLOCK = 1u << 3, /* this kernel has none */
+};
+
+/* Arrays of the block: where they start (from the block's first byte, 8-byte aligned) and how many
+ * elements they have. Texts are offsets of NUL-terminated bytes. */
+struct sbx_init_array {
+    uint32_t at, count;
+};
+
+struct sbx_init_rlimit {
+    uint32_t resource;
+    uint32_t unused;
+    uint64_t soft, hard;
+};
+
+struct sbx_init_rule {
+    uint64_t access;
+    uint64_t path;
+};
+
+/* A TCP port rule of Landlock. */
+struct sbx_init_port {
+    uint64_t access, port;
+};
+
+struct sbx_init_filter {
+    uint32_t at;    /* of the first struct sock_filter */
+    uint32_t count; /* instructions */
+};
+
+/* A path that decides about creation below it; the longest that contains a name counts. */
+enum { SBX_PLACE_WRITABLE, SBX_PLACE_FREE, SBX_PLACE_CLOSED };
+struct sbx_init_place {
+    uint64_t path;
+    uint64_t kind;
+};
+
+enum {
+    SBX_PATTERN_FILE_ONLY = 1u << 0, /* a directory of that name may be made */
+    SBX_PATTERN_ANCHORED = 1u << 1,  /* from the root of the file system, not at any depth */
+};
+struct sbx_init_pattern {
+    uint64_t text; /* components, '*' and '?' within one, "**" any number */
+    uint64_t flags;
+};
+
+struct sbx_init_plan {
+    uint32_t magic, bytes; /* of the whole block */
+    uint32_t flags;
+    uint32_t probe;               /* text: a path that only Landlock refuses to open for writing */
+    uint32_t program, directory;  /* texts */
+    struct sbx_init_array argv;   /* of uint64_t offsets; pointers once sbx-init has turned them */
+    struct sbx_init_array env;    /* likewise; both end with 0, which is not counted */
+    struct sbx_init_array rlimits;
+    struct sbx_init_array rules;
+    struct sbx_init_array ports;
+    struct sbx_init_array filters; /* in the order they are loaded, before the command is born */
+    struct sbx_init_array places;
+    struct sbx_init_array patterns;
+    struct sbx_init_filter names;    /* count 0: creation is not watched */
+    uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
+};
+
+/* Orders, one byte each: a signal number for the command, or one of these. */
+enum {
+    SBX_ORDER_RELEASE = 253, /* everything was read back and is right: start the command */
+    SBX_ORDER_ASK_ALL = 254, /* TERM and CONT to every process of the box */
+    SBX_ORDER_END = 255,     /* end the box now */
+};
+
+enum {
+    SBX_SAID_FAILED,    /* value: step, raw: errno */
+    SBX_SAID_HELD,      /* value: number of the held process in the box, raw: errno of the probe */
+    SBX_SAID_STARTED,   /* the command's first instruction runs */
+    SBX_SAID_STOPPED,   /* value: signal */
+    SBX_SAID_CONTINUED,
+    SBX_SAID_ENDED,     /* value: status as of wait(2) */
+    SBX_SAID_REFUSED,   /* value: what was tried, raw: errno, text: path */
+};
+
+/* Steps that can fail before the command runs. */
+enum {
+    SBX_INIT_STEP_PLAN,
+    SBX_INIT_STEP_HARDEN,
+    SBX_INIT_STEP_RLIMIT,
+    SBX_INIT_STEP_LANDLOCK,
+    SBX_INIT_STEP_SECCOMP,
+    SBX_INIT_STEP_FORK,
+    SBX_INIT_STEP_NAMES,
+    SBX_INIT_STEP_TERMINAL,
+    SBX_INIT_STEP_DIRECTORY,
+    SBX_INIT_STEP_EXEC,
+};
+
+/* What a creating call wants. */
+enum {
+    SBX_MAKES_FILE,
+    SBX_MAKES_DIRECTORY,
+    SBX_MAKES_NODE,
+    SBX_MAKES_SYMLINK,
+    SBX_MAKES_LINK,
+    SBX_MAKES_RENAME,
+};
+
+#define SBX_SAID_TEXT 1000
+
+/* Written whole: it is smaller than PIPE_BUF. `length` bytes of text follow; only these are sent. */
+struct sbx_said {
+    uint32_t kind;
+    int32_t value, raw;
+    uint32_t length;
+    char text[SBX_SAID_TEXT];
+};
+#define SBX_SAID_HEAD 16
+
+#endif

@@ -1,0 +1,52 @@
+/* Evidence: what the kernel says about a held box, next to what was planned. */
+#ifndef SBX_POSIX_LINUX_EVIDENCE_H
+#define SBX_POSIX_LINUX_EVIDENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/base/arena.h"
+#include "common/base/err.h"
+#include "common/run/record.h"
+#include "posix/linux_cgroup.h"
+#include "posix/linux_mounts.h"
+
+struct sbx_evidence_list {
+    struct sbx_arena *arena;
+    struct sbx_evidence *items;
+    size_t count, capacity;
+    bool failed; /* without memory: then nothing is proven */
+};
+
+void sbx_evidence_init(struct sbx_evidence_list *list, struct sbx_arena *arena);
+
+/* One item. `ok` is wanted == got for the second form. */
+void sbx_evidence_add(struct sbx_evidence_list *list, const char *what, const char *wanted,
+                      const char *got, bool ok);
+void sbx_evidence_same(struct sbx_evidence_list *list, const char *what, const char *wanted,
+                       const char *got);
+
+/* SBX_E_VERIFY with the first item that differs. */
+enum sbx_code sbx_evidence_verdict(const struct sbx_evidence_list *list,
+                                   struct sbx_err *err) SBX_MUST_USE;
+
+/* What a held process must be. */
+struct sbx_held {
+    pid_t pid;              /* as seen from here */
+    const char *namespaces; /* "user mnt pid net ipc uts cgroup": each another one than ours; "": none */
+    bool maps_ids;          /* has its own id map with only the caller's ids in it */
+    size_t filters;         /* seccomp programs besides those sbx itself has */
+    int landlock_probe;     /* errno of the access that Landlock must refuse; -1: no Landlock here */
+};
+
+void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held *held);
+void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid);
+void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *rlimits,
+                         size_t count);
+void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup *group, pid_t pid);
+void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env);
+void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid,
+                         const struct sbx_mounts *mounts);
+
+#endif

@@ -1,0 +1,137 @@
+/* What sbx-init is told about names: where the box may make them, and which not. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "posix/linux_launch.h"
+
+#include "common/base/banned.h"
+
+enum { COMPONENTS_MAX = 60 }; /* of a pattern: sbx-init keeps its places in the bits of a word */
+
+struct rows {
+    struct sbx_init_place *places;
+    size_t place_count, place_capacity;
+    struct sbx_init_pattern *patterns;
+    size_t pattern_count, pattern_capacity;
+    bool has_writable, has_closed;
+};
+
+static enum sbx_code add_place(struct sbx_launch *launch, struct rows *rows, const char *path,
+                               uint64_t kind, struct sbx_err *err)
+{
+    struct sbx_init_place *place = (struct sbx_init_place *)sbx_arena_push(
+        launch->arena, &rows->places, &rows->place_count, &rows->place_capacity, sizeof *place);
+    if (place == NULL) {
+        return sbx_err_nomem(err);
+    }
+    place->path = sbx_init_block_text(&launch->block, path);
+    place->kind = kind;
+    rows->has_writable |= kind == SBX_PLACE_WRITABLE;
+    rows->has_closed |= kind == SBX_PLACE_CLOSED;
+    return SBX_OK;
+}
+
+static enum sbx_code add_pattern(struct sbx_launch *launch, struct rows *rows, const char *text,
+                                 uint64_t flags, struct sbx_err *err)
+{
+    size_t components = 1;
+    for (const char *at = text; *at != '\0'; at++) {
+        components += *at == '/';
+    }
+    if (components > COMPONENTS_MAX) {
+        return sbx_err_set(err, SBX_E_LIMIT, "the pattern \"%s\" has more than %d components", text,
+                           COMPONENTS_MAX);
+    }
+    struct sbx_init_pattern *pattern = (struct sbx_init_pattern *)sbx_arena_push(
+        launch->arena, &rows->patterns, &rows->pattern_count, &rows->pattern_capacity,
+        sizeof *pattern);
+    if (pattern == NULL) {
+        return sbx_err_nomem(err);
+    }
+    pattern->text = sbx_init_block_text(&launch->block, text);
+    pattern->flags = flags;
+    return SBX_OK;
+}
+
+/* A path that does not exist, under the real name of the part that does. */
+static const char *real_name(struct sbx_arena *arena, const char *path)
+{
+    char part[PATH_MAX];
+    char real[PATH_MAX];
+    size_t len = strlen(path);
+    if (len >= sizeof part) {
+        return path;
+    }
+    memcpy(part, path, len + 1);
+    while (len > 1) {
+        if (realpath(part, real) != NULL) {
+            const char *rest = path + len;
+            return sbx_arena_printf(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, rest);
+        }
+        while (len > 1 && part[len - 1] != '/') {
+            len--;
+        }
+        part[--len == 0 ? len = 1 : len] = '\0';
+    }
+    return path;
+}
+
+/* Rules for paths that are not there: the box must not make them. */
+static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, struct sbx_err *err)
+{
+    const struct sbx_policy *policy = launch->plan->policy;
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < policy->rules.count && code == SBX_OK; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        char real[PATH_MAX];
+        if (rule->kind != SBX_RULE_HOST || rule->access == SBX_ACCESS_WRITE) {
+            continue;
+        }
+        if (rule->is_glob) {
+            code = add_pattern(launch, rows, rule->path.text, SBX_PATTERN_ANCHORED, err);
+        } else if (realpath(rule->path.text, real) == NULL && errno == ENOENT) {
+            const char *name = real_name(launch->arena, rule->path.text);
+            code = name == NULL ? sbx_err_nomem(err)
+                                : add_place(launch, rows, name, SBX_PLACE_CLOSED, err);
+        }
+    }
+    return code;
+}
+
+enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
+                               struct sbx_err *err)
+{
+    const struct sbx_policy *policy = launch->plan->policy;
+    struct rows rows = {0};
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < mounts->count && code == SBX_OK; i++) {
+        const struct sbx_mount *mount = &mounts->items[i];
+        /* Where nothing can be written the mount itself answers, in the kernel's own words. */
+        code = add_place(launch, &rows, mount->path,
+                         mount->kind == SBX_MOUNT_WRITE ? SBX_PLACE_WRITABLE : SBX_PLACE_FREE, err);
+    }
+    if (code == SBX_OK) {
+        code = add_absent(launch, &rows, err);
+    }
+    for (size_t i = 0; i < policy->protect_count && code == SBX_OK; i++) {
+        code = add_pattern(launch, &rows, policy->protect[i].pattern,
+                           policy->protect[i].file_only ? SBX_PATTERN_FILE_ONLY : 0, err);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    if (rows.has_writable && (rows.pattern_count > 0 || rows.has_closed)) {
+        struct sbx_init_plan *plan = &launch->block.plan;
+        plan->places = sbx_init_block_array(&launch->block, rows.places, rows.place_count,
+                                            sizeof rows.places[0]);
+        plan->patterns = sbx_init_block_array(&launch->block, rows.patterns, rows.pattern_count,
+                                              sizeof rows.patterns[0]);
+        launch->watches_names = true;
+        /* A domain of the box's own making would not bind sbx-init, which makes names for it. */
+        sbx_launch_filter(launch, SBX_FILTER_NO_LANDLOCK);
+    }
+    return SBX_OK;
+}

@@ -1,0 +1,431 @@
+/* A Linux box from plan to record. */
+#include "posix/linux_launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/os.h"
+#include "common/run/environment.h"
+#include "posix/attend.h"
+#include "posix/fault.h"
+#include "posix/fd.h"
+#include "posix/linux_failure.h"
+#include "posix/linux_scratch.h"
+#include "posix/terminal.h"
+
+#include "common/base/banned.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+
+/* ---- limits -------------------------------------------------------------------------------------- */
+
+struct limits {
+    struct sbx_init_rlimit items[16];
+    size_t count;
+};
+
+/* A limit above what the caller has cannot be set; the caller's is then the limit. */
+static void limit(struct limits *limits, int resource, uint64_t soft, uint64_t hard)
+{
+    struct rlimit now = {0};
+    if (getrlimit((__rlimit_resource_t)resource, &now) == 0) {
+        hard = hard < now.rlim_max ? hard : now.rlim_max;
+        soft = soft < hard ? soft : hard;
+    }
+    limits->items[limits->count++] =
+        (struct sbx_init_rlimit){.resource = (uint32_t)resource, .soft = soft, .hard = hard};
+}
+
+static void set_limits(struct sbx_launch *launch)
+{
+    const struct sbx_plan *plan = launch->plan;
+    bool has_group = launch->cgroup.version != SBX_CGROUP_NONE;
+    struct limits limits = {.count = 0};
+    limit(&limits, RLIMIT_CORE, 0, 0);
+    limit(&limits, RLIMIT_NOFILE, SBX_PLAN_DESCRIPTORS, SBX_PLAN_DESCRIPTORS);
+    limit(&limits, RLIMIT_FSIZE, SBX_PLAN_FILE_BYTES, SBX_PLAN_FILE_BYTES);
+    limit(&limits, RLIMIT_RTPRIO, 0, 0);
+    limit(&limits, RLIMIT_NICE, 0, 0);
+    if (plan->policy->limits.cpu_secs > 0) {
+        limit(&limits, RLIMIT_CPU, plan->policy->limits.cpu_secs,
+              plan->policy->limits.cpu_secs + 1);
+    }
+    /* An address-space limit would keep node, java and go from starting; data is what grows. */
+    if (plan->memory_bytes > 0 && !has_group) {
+        limit(&limits, RLIMIT_DATA, plan->memory_bytes, plan->memory_bytes);
+    }
+    if (plan->policy->limits.processes > 0 && !has_group) {
+        limit(&limits, RLIMIT_NPROC, plan->policy->limits.processes + 2,
+              plan->policy->limits.processes + 2);
+    }
+    launch->block.plan.rlimits = sbx_init_block_array(&launch->block, limits.items, limits.count,
+                                                      sizeof limits.items[0]);
+}
+
+static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
+{
+    const struct sbx_plan *plan = launch->plan;
+    struct sbx_cgroup_limits limits = {
+        .memory_bytes = plan->memory_bytes,
+        .processes = plan->policy->limits.processes,
+        .own_processes = 2, /* the helper and sbx-init */
+        .counts_cpu = plan->policy->limits.cpu_secs > 0,
+    };
+    if (plan->facts->cgroup == SBX_CGROUP_NONE) {
+        return SBX_OK; /* rlimits, and the plan says best-effort */
+    }
+    sbx_cgroup_recover();
+    enum sbx_code code = sbx_cgroup_make(&limits, &launch->cgroup, err);
+    if (code == SBX_OK && launch->cgroup.version != SBX_CGROUP_NONE) {
+        launch->cpu_limit_ns = plan->policy->limits.cpu_secs * SECOND_NS;
+    }
+    return code;
+}
+
+/* ---- what the keeper calls ----------------------------------------------------------------------- */
+
+static bool enter(void *state)
+{
+    const struct sbx_launch *launch = (const struct sbx_launch *)state;
+    return sbx_cgroup_enter_self(&launch->cgroup);
+}
+
+static enum sbx_limit tick(void *state)
+{
+    const struct sbx_launch *launch = (const struct sbx_launch *)state;
+    struct sbx_cgroup_usage usage = {0};
+    sbx_cgroup_usage(&launch->cgroup, &usage);
+    return launch->cpu_limit_ns != 0 && usage.cpu_ns >= launch->cpu_limit_ns ? SBX_LIMIT_CPU
+                                                                              : SBX_LIMIT_NONE;
+}
+
+static void take_limit(struct sbx_outcome *outcome, enum sbx_limit limit)
+{
+    if (outcome->limit == SBX_LIMIT_NONE) {
+        outcome->limit = limit;
+        outcome->origin = SBX_FROM_SBX;
+    }
+}
+
+static void account(void *state, struct sbx_outcome *outcome)
+{
+    const struct sbx_launch *launch = (const struct sbx_launch *)state;
+    struct sbx_cgroup_usage usage = {0};
+    if (launch->cgroup.version != SBX_CGROUP_NONE) {
+        sbx_cgroup_usage(&launch->cgroup, &usage);
+        outcome->cpu_ns = usage.cpu_ns > 0 ? usage.cpu_ns : outcome->cpu_ns;
+        if (usage.peak_memory_bytes > 0) {
+            outcome->peak_memory_bytes = usage.peak_memory_bytes;
+        }
+        outcome->forks_refused = usage.pids_refused;
+        if (usage.oom_kills > 0) {
+            take_limit(outcome, SBX_LIMIT_MEMORY);
+        }
+    }
+    if (launch->plan->policy->limits.cpu_secs > 0 && outcome->signal == SIGXCPU) {
+        take_limit(outcome, SBX_LIMIT_CPU);
+    }
+}
+
+static void undo(void *state)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    if (launch->cgroup.version != SBX_CGROUP_NONE) {
+        (void)sbx_cgroup_kill(&launch->cgroup);
+        (void)sbx_cgroup_remove(&launch->cgroup);
+    }
+    if (launch->scratch[0] != '\0') {
+        sbx_scratch_remove(launch->scratch);
+    }
+}
+
+/* ---- opening ------------------------------------------------------------------------------------- */
+
+static bool is_same_file(int a, int b)
+{
+    struct stat first;
+    struct stat second;
+    return fstat(a, &first) == 0 && fstat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+static enum sbx_code make_pipes(struct sbx_launch *launch, struct sbx_err *err)
+{
+    if (!sbx_fd_pipe(&launch->orders[0], &launch->orders[1]) ||
+        !sbx_fd_pipe(&launch->reports[0], &launch->reports[1]) ||
+        !sbx_fd_set_nonblocking(launch->reports[0])) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "pipe2", "cannot make the pipes of the box");
+    }
+    launch->diagnostics_fd = memfd_create("sbx-diagnostics", MFD_CLOEXEC);
+    void *share = mmap(NULL, sizeof *launch->share, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (launch->diagnostics_fd < 0 || share == MAP_FAILED) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "mmap", "cannot make the memory of the box");
+    }
+    launch->share = (struct sbx_box_share *)share;
+    return SBX_OK;
+}
+
+static enum sbx_code make_terminal(struct sbx_launch *launch, struct sbx_err *err)
+{
+    if (!launch->plan->wants_terminal) {
+        return SBX_OK;
+    }
+    if (!sbx_terminal_pair(&launch->box.terminal_fd, &launch->box.terminal_slave_fd)) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "posix_openpt", "cannot make a terminal for the box");
+    }
+    launch->block.plan.flags |= SBX_INIT_HAS_TERMINAL;
+    return SBX_OK;
+}
+
+static enum sbx_code find_command(struct sbx_launch *launch, struct sbx_err *err)
+{
+    struct sbx_path program;
+    enum sbx_code code = sbx_os_find_program(launch->arena, launch->plan->command[0],
+                                             sbx_os_env(launch->arena, "PATH"), &program, err);
+    if (code == SBX_OK) {
+        launch->program = program.text;
+        code = sbx_environment_make(launch->arena, launch->plan->policy, &launch->env, err);
+    }
+    return code;
+}
+
+static void choose_filters(struct sbx_launch *launch)
+{
+    const struct sbx_policy *policy = launch->plan->policy;
+    bool has_sockets = policy->network == SBX_NET_INHERIT;
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        has_sockets |= policy->rules.items[i].kind == SBX_RULE_SOCKET;
+    }
+    bool may_connect = has_sockets && launch->plan->backend != SBX_BACKEND_LANDLOCK;
+    sbx_launch_filter(launch, may_connect ? SBX_FILTER_DENY_UNIX : SBX_FILTER_DENY);
+    if (policy->syscalls == SBX_SYSCALLS_STRICT) {
+        sbx_launch_filter(launch, SBX_FILTER_STRICT);
+    }
+}
+
+enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
+                              const struct sbx_plan *plan, struct sbx_err *err)
+{
+    launch->arena = arena;
+    launch->plan = plan;
+    launch->landlock_abi = plan->facts->landlock_abi;
+    launch->init_fd = launch->plan_fd = launch->diagnostics_fd = -1;
+    launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
+    launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
+    sbx_init_block_init(&launch->block);
+    sbx_evidence_init(&launch->evidence, arena);
+    enum sbx_code code = find_command(launch, err);
+    if (code == SBX_OK) {
+        code = make_group(launch, err);
+    }
+    if (code == SBX_OK) {
+        code = make_pipes(launch, err);
+    }
+    if (code == SBX_OK) {
+        code = make_terminal(launch, err);
+    }
+    if (code == SBX_OK) {
+        code = sbx_init_program(&launch->init_fd, err);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    struct sbx_init_plan *inside = &launch->block.plan;
+    inside->program = sbx_init_block_text(&launch->block, launch->program);
+    inside->directory = sbx_init_block_text(&launch->block, plan->policy->cwd.text);
+    inside->argv = sbx_init_block_texts(&launch->block, plan->command);
+    inside->env = sbx_init_block_texts(&launch->block, launch->env);
+    set_limits(launch);
+    choose_filters(launch);
+    sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
+    sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
+    sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
+    return SBX_OK;
+}
+
+void sbx_launch_close(struct sbx_launch *launch)
+{
+    if (launch->arena == NULL) {
+        return;
+    }
+    int *const owned[] = {&launch->init_fd,          &launch->plan_fd,
+                          &launch->diagnostics_fd,   &launch->orders[0],
+                          &launch->orders[1],        &launch->reports[0],
+                          &launch->reports[1],       &launch->box.terminal_fd,
+                          &launch->box.terminal_slave_fd};
+    for (size_t i = 0; i < SBX_COUNT(owned); i++) {
+        sbx_fd_close(owned[i]);
+    }
+    undo(launch); /* nothing is left to undo after a run: the keeper did it */
+    sbx_cgroup_release(&launch->cgroup);
+    if (launch->share != NULL) {
+        (void)munmap(launch->share, sizeof *launch->share);
+    }
+    sbx_init_block_release(&launch->block);
+}
+
+void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which)
+{
+    launch->filters[launch->filter_count++] = which;
+}
+
+void sbx_launch_pass(struct sbx_launch *launch, int fd, int number)
+{
+    launch->fds[launch->fd_count++] = (struct sbx_box_fd){fd, number};
+}
+
+void sbx_launch_evidence(struct sbx_launch *launch, pid_t pid)
+{
+    const struct sbx_init_plan *plan = &launch->block.plan;
+    sbx_evidence_limits(&launch->evidence, pid, launch->block.bytes.data + plan->rlimits.at,
+                        plan->rlimits.count);
+    sbx_evidence_cgroup(&launch->evidence, &launch->cgroup, pid);
+    sbx_evidence_descriptors(&launch->evidence, pid);
+    sbx_evidence_environment(&launch->evidence, launch->plan_fd, launch->env);
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static struct sbx_init_filter add_program(struct sbx_launch *launch, enum sbx_filter which)
+{
+    struct sbx_bpf program = sbx_filter_program(which);
+    struct sbx_init_array array = sbx_init_block_array(&launch->block, program.code, program.count,
+                                                       sizeof(struct sock_filter));
+    return (struct sbx_init_filter){array.at, array.count};
+}
+
+static enum sbx_code seal(struct sbx_launch *launch, struct sbx_err *err)
+{
+    struct sbx_init_filter filters[SBX_LAUNCH_FILTERS];
+    for (size_t i = 0; i < launch->filter_count; i++) {
+        filters[i] = add_program(launch, launch->filters[i]);
+    }
+    if (launch->watches_names) {
+        launch->block.plan.names = add_program(launch, SBX_FILTER_NAMES);
+    }
+    launch->block.plan.filters =
+        sbx_init_block_array(&launch->block, filters, launch->filter_count, sizeof filters[0]);
+    enum sbx_code code = sbx_init_block_seal(&launch->block, &launch->plan_fd, err);
+    if (code == SBX_OK) {
+        sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
+    }
+    return code;
+}
+
+/* The keeper has them now; kept open here, their end of file would never come. */
+static void parted(void *state)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    sbx_fd_close(&launch->orders[0]);
+    sbx_fd_close(&launch->orders[1]);
+    sbx_fd_close(&launch->reports[1]);
+    sbx_fd_close(&launch->box.terminal_slave_fd);
+}
+
+static bool verify(void *state, const struct sbx_report *held)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    launch->verify(launch, held->pid, held->raw);
+    launch->verify_code = sbx_evidence_verdict(&launch->evidence, &launch->verify_err);
+    return launch->verify_code == SBX_OK;
+}
+
+static enum sbx_operation operation_of(int32_t what)
+{
+    static const enum sbx_operation operations[] = {
+        [SBX_MAKES_FILE] = SBX_TRIED_CREATE,    [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
+        [SBX_MAKES_NODE] = SBX_TRIED_CREATE,    [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
+        [SBX_MAKES_LINK] = SBX_TRIED_LINK,      [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
+    };
+    return what >= 0 && (size_t)what < SBX_COUNT(operations) ? operations[what] : SBX_TRIED_WRITE;
+}
+
+/* Out of the shared memory into the arena of the run. */
+static void fill_record(const struct sbx_launch *launch, struct sbx_run_record *out)
+{
+    const struct sbx_box_share *share = launch->share;
+    size_t len = share->tail.total < SBX_TAIL_BYTES ? (size_t)share->tail.total : SBX_TAIL_BYTES;
+    size_t begin = (size_t)((share->tail.total - len) % SBX_TAIL_BYTES);
+    char *tail = (char *)sbx_arena_alloc(launch->arena, len + 1, 1);
+    struct sbx_event *events = SBX_NEW_ARRAY(launch->arena, struct sbx_event, SBX_EVENT_MAX);
+    out->evidence = launch->evidence.items;
+    out->evidence_count = launch->evidence.count;
+    if (tail == NULL || events == NULL) {
+        return; /* without memory nothing is explained; the outcome stands */
+    }
+    for (size_t i = 0; i < len; i++) {
+        tail[i] = share->tail.ring[(begin + i) % SBX_TAIL_BYTES];
+    }
+    out->stderr_tail = (struct sbx_str){tail, len};
+    for (uint32_t i = 0; i < share->event_count; i++) {
+        const struct sbx_box_event *event = &share->events[i];
+        const char *path = sbx_arena_copy(launch->arena, event->path, event->length);
+        if (path == NULL) {
+            break;
+        }
+        events[out->event_count++] = (struct sbx_event){
+            operation_of(event->what), {path, event->length}, event->error};
+    }
+    out->events = events;
+    out->events_dropped = share->events_dropped;
+}
+
+enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,
+                             struct sbx_err *err)
+{
+    enum sbx_code code = seal(launch, err);
+    if (code != SBX_OK) {
+        return code;
+    }
+    struct sbx_box *box = &launch->box;
+    box->fds = launch->fds;
+    box->fd_count = launch->fd_count;
+    box->orders_fd = launch->orders[1];
+    box->reports_fd = launch->reports[0];
+    box->helper_orders_fd = launch->orders[0];
+    box->helper_reports_fd = launch->reports[1];
+    box->diagnostics_fd = launch->diagnostics_fd;
+    /* Merged streams stay one: their order would be lost. */
+    box->watches_stderr =
+        !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    box->share = launch->share;
+    box->state = launch;
+    box->enter = launch->cgroup.version != SBX_CGROUP_NONE ? enter : NULL;
+    box->tick = launch->cpu_limit_ns != 0 ? tick : NULL;
+    box->tick_ms = 50;
+    box->account = account;
+    box->undo = undo;
+    struct sbx_plain_run run = {
+        .timeout_ns = launch->plan->timeout_ns,
+        .max_output_bytes = launch->plan->policy->limits.output_bytes,
+    };
+    struct sbx_attend attend = {
+        .run = &run, .box = box, .state = launch, .parted = parted, .verify = verify};
+    struct sbx_report final = {0};
+    if (!sbx_attend(&attend, &final)) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "fork", "cannot start a process");
+    }
+    fill_record(launch, out);
+    if (launch->verify_code != SBX_OK) {
+        *err = launch->verify_err;
+        return launch->verify_code;
+    }
+    if (final.kind != SBX_REPORT_DONE) {
+        return sbx_launch_failed(launch, &final, err);
+    }
+    out->outcome = final.outcome;
+    return SBX_OK;
+}

@@ -1,0 +1,69 @@
+/* A Linux box from plan to record: what every Linux backend shares. A backend adds the helper that builds the
+ * box and what has to be read back while the command is held. */
+#ifndef SBX_POSIX_LINUX_LAUNCH_H
+#define SBX_POSIX_LINUX_LAUNCH_H
+
+#include "common/run/backend.h"
+#include "posix/box.h"
+#include "posix/init_block.h"
+#include "posix/linux_cgroup.h"
+#include "posix/linux_evidence.h"
+#include "posix/linux_mounts.h"
+#include "posix/linux_seccomp.h"
+
+enum { SBX_LAUNCH_FILTERS = 6 };
+
+/* Zero it, then sbx_launch_open. */
+struct sbx_launch {
+    struct sbx_arena *arena;
+    const struct sbx_plan *plan;
+    const char *const *env; /* of the command */
+    const char *program;    /* the command's, absolute, as found outside */
+    struct sbx_init_block block;
+    enum sbx_filter filters[SBX_LAUNCH_FILTERS]; /* in the order they are loaded */
+    size_t filter_count;
+    bool watches_names; /* besides them, SBX_FILTER_NAMES */
+    unsigned landlock_abi;
+    struct sbx_cgroup cgroup;
+    uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
+    char scratch[512];      /* a private directory on the host; "": none */
+
+    int init_fd, plan_fd, diagnostics_fd;
+    int orders[2], reports[2]; /* read end, write end */
+    struct sbx_box_share *share;
+    struct sbx_box_fd fds[SBX_BOX_FDS];
+    size_t fd_count;
+
+    struct sbx_box box;
+    struct sbx_evidence_list evidence;
+    enum sbx_code verify_code; /* why the box was not released */
+    struct sbx_err verify_err;
+    void *state; /* of the backend */
+    /* Reads back what is the backend's own: `pid` is the held process in the box, `probe` the errno of the access
+     * that Landlock must refuse. The evidence decides. */
+    void (*verify)(struct sbx_launch *launch, pid_t pid, int probe);
+};
+
+/* Finds the command, makes its environment, limits, filters and pipes; recovers what dead runs left. */
+enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
+                              const struct sbx_plan *plan, struct sbx_err *err) SBX_MUST_USE;
+void sbx_launch_close(struct sbx_launch *launch);
+#define AUTO_LAUNCH SBX_CLEANUP(sbx_launch_close) struct sbx_launch
+
+void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which);
+
+/* Gives the helper one more descriptor under this number. */
+void sbx_launch_pass(struct sbx_launch *launch, int fd, int number);
+
+/* Tells sbx-init where names may be made; from now on creating calls are watched if the policy asks for it. */
+enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
+                               struct sbx_err *err) SBX_MUST_USE;
+
+/* Evidence that is the same for every backend: limits, group, descriptors, environment. */
+void sbx_launch_evidence(struct sbx_launch *launch, pid_t pid);
+
+/* Runs the helper to the end of the box. `launch->block` and `launch->box` are filled by now. */
+enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,
+                             struct sbx_err *err) SBX_MUST_USE;
+
+#endif

@@ -1,0 +1,399 @@
+/* From policy to mounts. */
+#include "posix/linux_mounts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "posix/fault.h"
+#include "posix/fd.h"
+
+#include "common/base/banned.h"
+
+const struct sbx_name sbx_mount_kind_names[] = {
+    {SBX_MOUNT_WRITE, "write"},         {SBX_MOUNT_READ, "read-only"},
+    {SBX_MOUNT_TMPFS, "tmpfs"},         {SBX_MOUNT_MASK, "masked"},
+    {SBX_MOUNT_MASK_FILE, "masked"},    {SBX_MOUNT_LINK, "link"},
+    {SBX_MOUNT_PROC, "proc"},           {SBX_MOUNT_DEV, "dev"},
+    {0, NULL}};
+
+/* Parts of /proc that change the machine or tell about it, and are the same in every namespace. Root without
+ * capabilities may still write to some: their files only look at the user. */
+static const struct {
+    const char *path;
+    bool is_masked;
+} proc_parts[] = {
+    {"/proc/acpi", true},      {"/proc/asound", true},        {"/proc/bus", false},
+    {"/proc/fs", false},       {"/proc/irq", false},          {"/proc/kcore", true},
+    {"/proc/keys", true},      {"/proc/latency_stats", true}, {"/proc/mtrr", false},
+    {"/proc/sched_debug", true}, {"/proc/scsi", true},        {"/proc/sys", false},
+    {"/proc/sysrq-trigger", false}, {"/proc/timer_list", true},
+};
+
+struct making {
+    struct sbx_arena *arena;
+    const struct sbx_policy *policy;
+    struct sbx_mounts *out;
+    struct sbx_err *err;
+    size_t *order; /* unused slots keep their index for a stable sort */
+};
+
+void sbx_mounts_release(struct sbx_mounts *mounts)
+{
+    for (size_t i = 0; mounts != NULL && i < mounts->count; i++) {
+        sbx_fd_close(&mounts->items[i].fd);
+    }
+}
+
+static struct sbx_mount *push(struct making *making, enum sbx_mount_kind kind, const char *path)
+{
+    struct sbx_mounts *out = making->out;
+    struct sbx_mount *mount = (struct sbx_mount *)sbx_arena_push(
+        making->arena, &out->items, &out->count, &out->capacity, sizeof *mount);
+    if (mount != NULL) {
+        mount->kind = kind;
+        mount->fd = -1;
+        mount->path = sbx_arena_copy(making->arena, path, strlen(path));
+        if (mount->path != NULL) {
+            return mount;
+        }
+        out->count--;
+    }
+    (void)sbx_err_nomem(making->err);
+    return NULL;
+}
+
+/* ---- real paths ---------------------------------------------------------------------------------- */
+
+static bool name_of(int fd, char out[PATH_MAX])
+{
+    char entry[64];
+    (void)snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+    ssize_t got = readlink(entry, out, PATH_MAX - 1);
+    if (got <= 0 || got == PATH_MAX - 1 || out[0] != '/') {
+        return false;
+    }
+    out[got] = '\0';
+    return true;
+}
+
+/* A private root has no links of its own: those of the host on the way are made again. */
+static enum sbx_code add_links(struct making *making, const char *path)
+{
+    char part[PATH_MAX];
+    char target[PATH_MAX];
+    size_t len = strlen(path);
+    for (size_t i = 1; i <= len && !making->out->has_host_root; i++) {
+        if (path[i] != '/' && path[i] != '\0') {
+            continue;
+        }
+        (void)snprintf(part, sizeof part, "%.*s", (int)i, path);
+        ssize_t got = readlink(part, target, sizeof target - 1);
+        if (got <= 0) {
+            continue;
+        }
+        target[got] = '\0';
+        struct sbx_mount *mount = push(making, SBX_MOUNT_LINK, part);
+        if (mount == NULL) {
+            return SBX_E_NOMEM;
+        }
+        mount->link = sbx_arena_copy(making->arena, target, (size_t)got);
+        return mount->link == NULL ? sbx_err_nomem(making->err) : SBX_OK;
+    }
+    return SBX_OK;
+}
+
+/* The host's file or directory under its real name. `flags` may have O_NOFOLLOW. *out is NULL when it is absent
+ * or out of the caller's reach, and `must_exist` is false. */
+static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, const char *path,
+                              int flags, bool must_exist, struct sbx_mount **out)
+{
+    char real[PATH_MAX];
+    struct stat info;
+    *out = NULL;
+    AUTO_FD fd = open(path, O_PATH | O_CLOEXEC | flags);
+    if (fd < 0) {
+        int raw = errno;
+        bool is_away = raw == ENOENT || raw == ENOTDIR || raw == EACCES || raw == ELOOP;
+        return is_away && !must_exist
+                   ? SBX_OK
+                   : sbx_err_errno(making->err, raw, "open", "cannot open \"%s\" for the box", path);
+    }
+    if (fstat(fd, &info) != 0 || !name_of(fd, real)) {
+        int raw = errno;
+        return sbx_err_errno(making->err, raw, "fstat", "cannot look at \"%s\"", path);
+    }
+    struct sbx_mount *mount = push(making, kind, real);
+    if (mount == NULL) {
+        return SBX_E_NOMEM;
+    }
+    mount->is_directory = S_ISDIR(info.st_mode);
+    mount->device = info.st_dev;
+    mount->inode = info.st_ino;
+    mount->fd = SBX_TAKE(fd, -1);
+    if (kind == SBX_MOUNT_MASK && !mount->is_directory) {
+        mount->kind = SBX_MOUNT_MASK_FILE;
+    }
+    *out = mount;
+    return SBX_OK;
+}
+
+/* ---- rules --------------------------------------------------------------------------------------- */
+
+static enum sbx_code add_tmpfs(struct making *making, const struct sbx_rule *rule)
+{
+    char real[PATH_MAX];
+    AUTO_FD fd = open(rule->path.text, O_PATH | O_CLOEXEC | O_DIRECTORY);
+    bool has_name = fd >= 0 && name_of(fd, real);
+    struct sbx_mount *mount = push(making, SBX_MOUNT_TMPFS, has_name ? real : rule->path.text);
+    if (mount == NULL) {
+        return SBX_E_NOMEM;
+    }
+    mount->size_bytes = SBX_PLAN_TMPFS_BYTES;
+    mount->is_directory = true;
+    return SBX_OK;
+}
+
+static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule)
+{
+    static const enum sbx_mount_kind kinds[] = {[SBX_ACCESS_NONE] = SBX_MOUNT_MASK,
+                                                [SBX_ACCESS_READ] = SBX_MOUNT_READ,
+                                                [SBX_ACCESS_WRITE] = SBX_MOUNT_WRITE};
+    struct sbx_mount *mount = NULL;
+    if (rule->kind == SBX_RULE_TMPFS) {
+        return add_tmpfs(making, rule);
+    }
+    /* Connecting to a socket needs no more than its name; the mount is read-only. */
+    enum sbx_mount_kind kind = rule->kind == SBX_RULE_SOCKET ? SBX_MOUNT_READ : kinds[rule->access];
+    bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE &&
+                      rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
+    enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
+    if (code == SBX_OK && mount != NULL && mount->kind != SBX_MOUNT_MASK &&
+        mount->kind != SBX_MOUNT_MASK_FILE) {
+        code = add_links(making, rule->path.text);
+    }
+    return code;
+}
+
+static enum sbx_code add_rules(struct making *making)
+{
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < making->policy->rules.count && code == SBX_OK; i++) {
+        const struct sbx_rule *rule = &making->policy->rules.items[i];
+        if (!rule->is_glob) {
+            code = add_rule(making, rule);
+        }
+    }
+    return code;
+}
+
+/* What cannot be held is a refusal: a link named like a protected path could be replaced by the box. */
+static enum sbx_code refuse_link(const struct sbx_found *found, struct sbx_err *err)
+{
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                      "\"%s\" is a symbolic link where a protected name belongs, and a mount cannot "
+                      "hold it",
+                      found->path);
+    return sbx_err_hint(err, "replace the link by what it leads to, or leave its directory out of "
+                             "the writable paths");
+}
+
+static enum sbx_code add_found(struct making *making, const struct sbx_found_list *found)
+{
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < found->count && code == SBX_OK; i++) {
+        const struct sbx_found *item = &found->items[i];
+        struct sbx_mount *mount = NULL;
+        if (item->is_symlink) {
+            /* Replacing it needs its removal, which the box is not kept from: refuse. */
+            code = item->access == SBX_ACCESS_NONE && !item->target_open
+                       ? SBX_OK
+                       : refuse_link(item, making->err);
+            continue;
+        }
+        code = add_host(making,
+                        item->access == SBX_ACCESS_NONE ? SBX_MOUNT_MASK : SBX_MOUNT_READ,
+                        item->path, O_NOFOLLOW, false, &mount);
+    }
+    return code;
+}
+
+static enum sbx_code add_system(struct making *making)
+{
+    enum sbx_code code = SBX_OK;
+    if (push(making, SBX_MOUNT_PROC, "/proc") == NULL ||
+        push(making, SBX_MOUNT_DEV, "/dev") == NULL) {
+        return SBX_E_NOMEM;
+    }
+    struct sbx_mount *shm = push(making, SBX_MOUNT_TMPFS, "/dev/shm");
+    if (shm == NULL) {
+        return SBX_E_NOMEM;
+    }
+    shm->size_bytes = SBX_PLAN_TMPFS_BYTES;
+    for (size_t i = 0; i < SBX_COUNT(proc_parts) && code == SBX_OK; i++) {
+        struct sbx_mount *mount = NULL;
+        code = add_host(making, proc_parts[i].is_masked ? SBX_MOUNT_MASK : SBX_MOUNT_READ,
+                        proc_parts[i].path, O_NOFOLLOW, false, &mount);
+    }
+    return code;
+}
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+/* Parents first: a separator sorts before every other byte. */
+static int compare_paths(const char *a, const char *b)
+{
+    while (*a != '\0' && *a == *b) {
+        a++;
+        b++;
+    }
+    int left = *a == '/' ? 0 : (unsigned char)*a;
+    int right = *b == '/' ? 0 : (unsigned char)*b;
+    return *a == *b ? 0 : *a == '\0' ? -1 : *b == '\0' ? 1 : left - right;
+}
+
+/* Of equal paths the stricter comes first and stays. */
+static int strictness(enum sbx_mount_kind kind)
+{
+    static const int rank[] = {[SBX_MOUNT_MASK] = 0,  [SBX_MOUNT_MASK_FILE] = 0,
+                               [SBX_MOUNT_PROC] = 1,  [SBX_MOUNT_DEV] = 1,
+                               [SBX_MOUNT_TMPFS] = 2, [SBX_MOUNT_READ] = 3,
+                               [SBX_MOUNT_WRITE] = 4, [SBX_MOUNT_LINK] = 5};
+    return rank[kind];
+}
+
+static int compare_mounts(const void *a, const void *b)
+{
+    const struct sbx_mount *left = (const struct sbx_mount *)a;
+    const struct sbx_mount *right = (const struct sbx_mount *)b;
+    int order = compare_paths(left->path, right->path);
+    return order != 0 ? order : strictness(left->kind) - strictness(right->kind);
+}
+
+static bool is_below(const char *outer, const char *inner)
+{
+    size_t len = strlen(outer);
+    return len == 1 || (strncmp(outer, inner, len) == 0 && inner[len] == '/');
+}
+
+const struct sbx_mount *sbx_mounts_above(const struct sbx_mounts *mounts, size_t index)
+{
+    const char *path = mounts->items[index].path;
+    for (size_t i = index; i-- > 0;) {
+        const struct sbx_mount *mount = &mounts->items[i];
+        if (mount->kind != SBX_MOUNT_LINK && is_below(mount->path, path) &&
+            strcmp(mount->path, path) != 0) {
+            return mount;
+        }
+    }
+    return NULL;
+}
+
+static bool is_same_again(const struct sbx_mount *mount, const struct sbx_mount *above)
+{
+    bool is_host = mount->kind == SBX_MOUNT_READ || mount->kind == SBX_MOUNT_WRITE;
+    bool is_hidden = mount->kind == SBX_MOUNT_MASK || mount->kind == SBX_MOUNT_MASK_FILE;
+    if (above == NULL) {
+        return is_hidden; /* nothing is there to be hidden */
+    }
+    bool above_is_empty = above->kind == SBX_MOUNT_TMPFS || above->kind == SBX_MOUNT_MASK;
+    return (is_host && mount->kind == above->kind) || (is_hidden && above_is_empty) ||
+           (mount->kind == SBX_MOUNT_LINK && !above_is_empty);
+}
+
+/* Drops what says nothing new, and a private directory that would have to be made on the host. */
+static enum sbx_code settle(struct making *making)
+{
+    struct sbx_mounts *out = making->out;
+    size_t kept = 0;
+    size_t count = out->count;
+    for (size_t i = 0; i < count; i++) {
+        struct sbx_mount mount = out->items[i];
+        out->items[kept] = mount; /* so that "above" is asked about what is kept */
+        bool is_double = kept > 0 && strcmp(out->items[kept - 1].path, mount.path) == 0;
+        if (is_double || is_same_again(&mount, sbx_mounts_above(out, kept))) {
+            sbx_fd_close(&out->items[kept].fd);
+            continue;
+        }
+        kept++;
+    }
+    out->count = kept;
+    for (size_t i = 0; i < kept; i++) {
+        struct sbx_mount *above =
+            (struct sbx_mount *)(uintptr_t)sbx_mounts_above(out, i); /* our own items */
+        if (above != NULL && above->kind == SBX_MOUNT_MASK) {
+            above->is_reopened = true;
+        }
+    }
+    return SBX_OK;
+}
+
+/* A mount point that is missing in a directory of the host would be made there, and stay. */
+static enum sbx_code check_places(struct making *making)
+{
+    struct sbx_mounts *out = making->out;
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++) {
+        struct sbx_mount *mount = &out->items[i];
+        const struct sbx_mount *above = sbx_mounts_above(out, i);
+        struct stat info;
+        bool on_host = (above != NULL &&
+                        (above->kind == SBX_MOUNT_READ || above->kind == SBX_MOUNT_WRITE));
+        if (on_host && mount->kind == SBX_MOUNT_TMPFS &&
+            (lstat(mount->path, &info) != 0 || !S_ISDIR(info.st_mode))) {
+            (void)sbx_err_set(making->err, SBX_E_INVALID,
+                              "the private directory \"%s\" has no place: it does not exist on the "
+                              "host",
+                              mount->path);
+            return sbx_err_hint(making->err, "create it first, or leave it out of \"tmpfs\"");
+        }
+        out->items[kept++] = *mount;
+    }
+    out->count = kept;
+    return SBX_OK;
+}
+
+static bool reads_root(const struct sbx_policy *policy)
+{
+    for (size_t i = 0; i < policy->rules.count; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        if (!rule->is_glob && rule->kind == SBX_RULE_HOST && sbx_path_is_root(rule->path)) {
+            return rule->access != SBX_ACCESS_NONE;
+        }
+    }
+    return false;
+}
+
+enum sbx_code sbx_mounts_make(struct sbx_arena *arena, const struct sbx_policy *policy,
+                              const struct sbx_found_list *found, struct sbx_mounts *out,
+                              struct sbx_err *err)
+{
+    AUTO_MOUNTS mounts = {.has_host_root = reads_root(policy)};
+    struct making making = {arena, policy, &mounts, err, NULL};
+    enum sbx_code code = add_rules(&making);
+    if (code == SBX_OK) {
+        code = add_system(&making);
+    }
+    if (code == SBX_OK) {
+        code = add_found(&making, found);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    qsort(mounts.items, mounts.count, sizeof mounts.items[0], compare_mounts);
+    code = settle(&making);
+    if (code == SBX_OK) {
+        code = check_places(&making);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    *out = mounts;
+    mounts = (struct sbx_mounts){0};
+    return SBX_OK;
+}

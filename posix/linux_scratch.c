@@ -1,0 +1,155 @@
+/* Private directories on the host. */
+#include "posix/linux_scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "posix/fault.h"
+#include "posix/fd.h"
+
+#include "common/base/banned.h"
+
+#define PREFIX "sbx-tmp-"
+
+struct entry { /* as getdents64 writes it */
+    uint64_t inode;
+    int64_t next;
+    uint16_t length;
+    uint8_t type;
+    char name[];
+};
+
+/* Removes everything in an open directory. Each level is entered by descriptor and left by "..", so that a
+ * tree of any depth needs one descriptor and no stack; the directory is nobody else's. */
+static void empty(int directory)
+{
+    union {
+        struct entry first;
+        char bytes[8192];
+    } block;
+    for (;;) {
+        (void)lseek(directory, 0, SEEK_SET);
+        long got = syscall(SYS_getdents64, directory, &block, sizeof block);
+        bool removed_any = false;
+        const char *deeper = NULL;
+        for (long at = 0; got > 0 && at < got;) {
+            const struct entry *entry = (const struct entry *)(const void *)(block.bytes + at);
+            at += entry->length;
+            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) {
+                continue;
+            }
+            if (unlinkat(directory, entry->name, 0) == 0 ||
+                unlinkat(directory, entry->name, AT_REMOVEDIR) == 0) {
+                removed_any = true;
+            } else if (deeper == NULL) {
+                deeper = entry->name;
+            }
+        }
+        if (removed_any) {
+            continue;
+        }
+        if (deeper == NULL) {
+            return;
+        }
+        /* A directory with something in it: its content moves up to here, one name at a time. */
+        (void)!fchmodat(directory, deeper, 0700, 0);
+        AUTO_FD below = openat(directory, deeper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (below < 0) {
+            return;
+        }
+        static unsigned serial;
+        long more = syscall(SYS_getdents64, below, &block, sizeof block);
+        bool moved = false;
+        for (long at = 0; more > 0 && at < more;) {
+            const struct entry *entry = (const struct entry *)(const void *)(block.bytes + at);
+            char name[32];
+            at += entry->length;
+            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) {
+                continue;
+            }
+            (void)snprintf(name, sizeof name, ".sbx-%u", serial++);
+            moved |= unlinkat(below, entry->name, 0) == 0 ||
+                     renameat(below, entry->name, directory, name) == 0;
+        }
+        if (!moved) {
+            return;
+        }
+    }
+}
+
+void sbx_scratch_remove(const char *path)
+{
+    AUTO_FD directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (directory >= 0) {
+        empty(directory);
+        (void)rmdir(path);
+    }
+}
+
+/* A process' start time, which with its number is its own for good; 0 when there is no such process. */
+static unsigned long long start_of(long pid)
+{
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
+    if (got <= 0) {
+        return 0;
+    }
+    text[got] = '\0';
+    char *at = strrchr(text, ')');
+    for (int i = 0; at != NULL && i < 20; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
+}
+
+static void remove_dead(const char *base)
+{
+    DIR *dir = opendir(base);
+    for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        char *end = NULL;
+        if (strncmp(entry->d_name, PREFIX, strlen(PREFIX)) != 0) {
+            continue;
+        }
+        long pid = strtol(entry->d_name + strlen(PREFIX), &end, 10);
+        unsigned long long start = *end == '-' ? strtoull(end + 1, &end, 10) : 0;
+        char path[512];
+        struct stat info;
+        int len = snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
+        if (*end == '-' && start != 0 && start_of(pid) != start && len > 0 &&
+            (size_t)len < sizeof path && lstat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
+            info.st_uid == geteuid()) {
+            sbx_scratch_remove(path);
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+}
+
+enum sbx_code sbx_scratch_make(const char *base, char *out, size_t size, struct sbx_err *err)
+{
+    remove_dead(base);
+    char path[512];
+    int len = snprintf(path, sizeof path, "%s/" PREFIX "%ld-%llu-XXXXXX", base, (long)getpid(),
+                       start_of(getpid()));
+    if (len < 0 || (size_t)len >= sizeof path || (size_t)len >= size) {
+        return sbx_err_set(err, SBX_E_LIMIT, "the name of the temporary directory is too long");
+    }
+    if (mkdtemp(path) == NULL) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "mkdtemp", "cannot make a private directory in \"%s\"", base);
+    }
+    memcpy(out, path, (size_t)len + 1);
+    return SBX_OK;
+}
