@@ -248,8 +248,8 @@ static void netlink(void)
 
 static void other_protocols(void)
 {
-    static const int protocols[] = {IPPROTO_SCTP, IPPROTO_DCCP, IPPROTO_UDPLITE, 262 /* MPTCP */};
-    static const int types[] = {SOCK_STREAM, SOCK_DCCP, SOCK_DGRAM, SOCK_STREAM};
+    static const int protocols[] = {IPPROTO_SCTP, IPPROTO_DCCP, 262 /* MPTCP */};
+    static const int types[] = {SOCK_STREAM, SOCK_DCCP, SOCK_STREAM};
     int last = EPERM;
     for (size_t i = 0; i < sizeof(protocols) / sizeof(protocols[0]); i++) {
         if (socket(AF_INET, types[i] | SOCK_CLOEXEC, protocols[i]) >= 0) {
@@ -300,7 +300,7 @@ const struct probe probe_network[] = {
     {"LN01d", "connect of a socket that came from a pair", datagram_connect},
     {"N09", "other socket families", families},
     {"N09b", "netlink protocols besides routing", netlink},
-    {"LN04", "SCTP, DCCP, UDP-Lite, multipath TCP", other_protocols},
+    {"LN04", "SCTP, DCCP, multipath TCP", other_protocols},
     {"N10", "open the tunnel device", tun},
     {"N10b", "set the flags of an interface", interface},
     {"N21", "listen on a port", listen_here},

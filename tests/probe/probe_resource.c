@@ -19,7 +19,7 @@
 #include "common/base/banned.h"
 
 #define MIB ((size_t)1 << 20)
-#define DISK_MIB 256
+#define DISK_MIB 640 /* a private /tmp has at most 512 */
 #define MEMORY_MIB 512
 #define SHARES 4
 #define PROCESSES 400

@@ -77,7 +77,7 @@ static void through_link(void)
 {
     const char *link = probe_path("work", "way-out");
     (void)unlink(link);
-    if (symlink(probe_path("outside", "created"), link) != 0) probe_broken("symlink");
+    if (symlink(probe_path("outside", "created"), link) != 0) probe_settle(-1, "symlink");
     probe_settle(probe_scribble(link), "created outside");
 }
 
@@ -85,7 +85,7 @@ static void through_directory_link(void)
 {
     const char *link = probe_path("work", "way-out-directory");
     (void)unlink(link);
-    if (symlink(probe_place("outside"), link) != 0) probe_broken("symlink");
+    if (symlink(probe_place("outside"), link) != 0) probe_settle(-1, "symlink");
     probe_settle(probe_scribble(probe_format("%s/created", link)), "created outside");
 }
 
