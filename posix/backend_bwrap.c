@@ -274,6 +274,7 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
     }
     sbx_evidence_process(&launch->evidence, &held);
     sbx_evidence_mounts(&launch->evidence, held.pid, &run->mounts);
+    sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
     sbx_launch_evidence(launch, held.pid);
 }
 

@@ -47,6 +47,9 @@ void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *
                          size_t count);
 void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup *group, pid_t pid);
 void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env);
+/* Every rule that closes or locks a path, tried in the box by the path it was given: whatever links and
+ * directories were swapped meanwhile, that path must be closed or read-only there. */
+void sbx_evidence_rules(struct sbx_evidence_list *list, pid_t pid, const struct sbx_policy *policy);
 void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid,
                          const struct sbx_mounts *mounts);
 
