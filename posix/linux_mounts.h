@@ -37,6 +37,8 @@ struct sbx_mount {
     enum sbx_access access;
 };
 
+#define SBX_MOUNTS_MASK_BYTES 4096 /* size of a masking directory: nothing is ever in it */
+
 /* Owns the descriptors. */
 struct sbx_mounts {
     struct sbx_mount *items; /* parents first */
