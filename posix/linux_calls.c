@@ -284,6 +284,34 @@ const struct sbx_call_rule sbx_call_landlock[] = {
     RULE("landlock_add_rule", EOPNOTSUPP, UNAVAILABLE),
     RULE("landlock_restrict_self", EOPNOTSUPP, UNAVAILABLE), END};
 
+#define SHARED "shared with the user's other processes where there is no ipc namespace"
+#define OTHERS_SCHEDULING "changes another process of the user"
+#define OF_ANOTHER "it names a process or thread by its number"
+
+const struct sbx_call_rule sbx_call_neighbours[] = {
+    NEVER("shmget", SHARED),
+    NEVER("shmat", SHARED),
+    NEVER("shmctl", SHARED),
+    NEVER("semget", SHARED),
+    NEVER("semop", SHARED),
+    NEVER("semtimedop", SHARED),
+    NEVER("semctl", SHARED),
+    NEVER("msgget", SHARED),
+    NEVER("msgsnd", SHARED),
+    NEVER("msgrcv", SHARED),
+    NEVER("msgctl", SHARED),
+    NEVER("mq_open", SHARED),
+    NEVER("mq_unlink", SHARED),
+    RULE_BOTH("prlimit64", EPERM, IS_NOT(0, 0), IS_NOT(2, 0), "it sets a limit of a numbered process",
+              OTHERS_SCHEDULING),
+    RULE_WHEN("setpriority", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("ioprio_set", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setaffinity", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setparam", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setscheduler", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setattr", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    END};
+
 #define NO_NETWORK "there is no network namespace to keep it in"
 
 const struct sbx_call_rule sbx_call_networks[] = {

@@ -148,6 +148,9 @@ bool sbx_suspect_explain(struct sbx_arena *arena, const struct sbx_denial_input 
     const char *note = hopeless(input, suspect);
     if (note == NULL && !is_allowed) {
         if (!sbx_remedy_find(arena, &made_from, &question, &remedy)) return false;
+        /* Nobody should make a protected file only to open it to the box. */
+        if (suspect->kind == SBX_DENIED_PROTECTED && remedy.needs_file)
+            remedy = (struct sbx_remedy){.obstacle = "it is protected"};
         note = note_of(arena, suspect, &remedy);
     }
     struct sbx_denial made = {.kind = suspect->kind,

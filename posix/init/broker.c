@@ -98,7 +98,7 @@ static long make_symlink(const struct call *call, uint64_t target, int32_t base,
         return answer;
     }
     /* A link to a directory counts as one: what lies behind it would be found below this name. */
-    if (init_may_make(call->init, first.spot.path, false) != INIT_ALLOWED) {
+    if (init_may_link(call->init, first.spot.path) != INIT_ALLOWED) {
         answer = refused(SBX_MAKES_SYMLINK, &first.spot, NOT_PERMITTED);
     } else {
         answer = told(SBX_MAKES_SYMLINK, &first.spot,
@@ -163,10 +163,10 @@ static bool is_directory(const struct spot *spot)
 static bool may_move(const struct call *call, const struct spot *from, const struct spot *to,
                      bool *must_check)
 {
-    bool has_below = is_directory(from);
-    enum init_verdict verdict = init_may_make(call->init, to->path, has_below);
-    *must_check = verdict == INIT_NO_DIRECTORY;
-    return verdict != INIT_REFUSED && !(has_below && verdict == INIT_NO_DIRECTORY);
+    bool may_directory = init_may_move_directory(call->init, from->path, to->path);
+    *must_check = !may_directory;
+    return is_directory(from) ? may_directory
+                              : init_may_make(call->init, to->path, false) != INIT_REFUSED;
 }
 
 static long make_rename(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
