@@ -117,8 +117,6 @@ static const char *note_of(struct sbx_arena *arena, const struct sbx_suspect *su
 {
     const struct sbx_protect_row *protection = suspect->decision.protection;
     bool is_gits = remedy->flag != NULL && sbx_str_starts(sbx_str(remedy->flag), "--git ");
-    if (suspect->kind == SBX_DENIED_PROTECTED && remedy->needs_file)
-        return "better: do it outside the box; the line helps only once the file exists";
     if (suspect->kind == SBX_DENIED_PROTECTED && remedy->line != NULL)
         return is_gits ? "hooks and configuration stay protected" : "better: do it outside the box";
     if (suspect->kind == SBX_DENIED_PROTECTED)

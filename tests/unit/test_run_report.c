@@ -76,9 +76,7 @@ static void what_the_box_saw_is_told_without_a_doubt(void)
     CHECK_TEXT(shown(),
                "sbx: denied: creation of \"/home/user/project/.git/hooks/x\": \".git\" is "
                "protected below \"/home/user/project\": git runs hooks and configured programs\n"
-               "  fix: -w /home/user/project/.git/hooks/x, or in sbx.toml: fs_write_allow = "
-               "[\"/home/user/project/.git/hooks/x\"]\n"
-               "  note: better: do it outside the box; the line helps only once the file exists\n"
+               "  note: do it outside the box, or give protect a list without \".git\"\n"
                "sbx: denied: renaming of \"/etc/\\x1b[2J\\u{202e}x\": \"/\" is read-only in this "
                "box (mode workspace-write)\n"
                "  note: its name is not valid text, and a manifest cannot name it\n"
