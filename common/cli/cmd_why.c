@@ -95,6 +95,7 @@ static int print_json(struct sbx_cli *cli, const struct asked *asked, const stru
     sbx_jsonw_pair_text(&json, "rule", sbx_buf_text(&answer->rule));
     sbx_jsonw_pair_text(&json, "change", answer->remedy.line);
     sbx_jsonw_pair_text(&json, "flag", answer->remedy.flag);
+    sbx_jsonw_pair_bool(&json, "needs_file", answer->remedy.needs_file);
     sbx_jsonw_pair_text(&json, "obstacle", answer->remedy.obstacle);
     return sbx_report_close(&json, status);
 }

@@ -112,8 +112,8 @@ static const char *hopeless(const struct sbx_denial_input *input, const struct s
     return NULL;
 }
 
-static const char *note_of(struct sbx_arena *arena,
-                           const struct sbx_suspect *suspect, const struct sbx_remedy *remedy)
+static const char *note_of(struct sbx_arena *arena, const struct sbx_suspect *suspect,
+                           const struct sbx_remedy *remedy)
 {
     const struct sbx_protect_row *protection = suspect->decision.protection;
     bool is_gits = remedy->flag != NULL && sbx_str_starts(sbx_str(remedy->flag), "--git ");
