@@ -159,6 +159,17 @@ static enum sbx_code add_tmpfs(struct making *making, const struct sbx_rule *rul
     return SBX_OK;
 }
 
+/* The link can be replaced while the box runs, and then nothing hides what comes to stand there. */
+static enum sbx_code refuse_linked_mask(const struct sbx_rule *rule, struct sbx_err *err)
+{
+    char real[PATH_MAX];
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                      "\"%s\" is to be closed but is a symbolic link, which a mount cannot hold",
+                      rule->path.text);
+    return sbx_err_hint(err, "close what it leads to: \"%s\"",
+                        realpath(rule->path.text, real) == NULL ? "(nothing now)" : real);
+}
+
 static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule)
 {
     static const enum sbx_mount_kind kinds[] = {[SBX_ACCESS_NONE] = SBX_MOUNT_MASK,
@@ -170,6 +181,10 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     }
     /* Connecting to a socket needs no more than its name; the mount is read-only. */
     enum sbx_mount_kind kind = rule->kind == SBX_RULE_SOCKET ? SBX_MOUNT_READ : kinds[rule->access];
+    if (rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET &&
+        readlink(rule->path.text, (char[1]){0}, 1) > 0) {
+        return refuse_linked_mask(rule, making->err);
+    }
     /* What is read-only below something writable and not there is kept from being made. */
     const struct sbx_rule *above =
         rule->above == 0 ? NULL : &making->policy->rules.items[rule->above - 1];
@@ -180,6 +195,13 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
     if (mount != NULL) {
         mount->is_rule = true;
+    } else if (code == SBX_OK && rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET &&
+               (rule->node == SBX_NODE_FILE || rule->node == SBX_NODE_DIRECTORY) &&
+               access(rule->path.text, F_OK) != 0 && errno == ENOENT) {
+        (void)sbx_err_set(making->err, SBX_E_INVALID,
+                          "\"%s\" is to be closed, and went away while sbx started",
+                          rule->path.text);
+        return sbx_err_hint(making->err, "something moves it; try again when it is at rest");
     }
     if (code == SBX_OK && mount != NULL && mount->kind != SBX_MOUNT_MASK &&
         mount->kind != SBX_MOUNT_MASK_FILE) {
