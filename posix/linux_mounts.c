@@ -133,6 +133,7 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
         return SBX_E_NOMEM;
     }
     mount->is_directory = S_ISDIR(info.st_mode);
+    mount->is_link = S_ISLNK(info.st_mode);
     mount->device = info.st_dev;
     mount->inode = info.st_ino;
     mount->fd = SBX_TAKE(fd, -1);
@@ -181,10 +182,6 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     }
     /* Connecting to a socket needs no more than its name; the mount is read-only. */
     enum sbx_mount_kind kind = rule->kind == SBX_RULE_SOCKET ? SBX_MOUNT_READ : kinds[rule->access];
-    if (rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET &&
-        readlink(rule->path.text, (char[1]){0}, 1) > 0) {
-        return refuse_linked_mask(rule, making->err);
-    }
     /* What is read-only below something writable and not there is kept from being made. */
     const struct sbx_rule *above =
         rule->above == 0 ? NULL : &making->policy->rules.items[rule->above - 1];
@@ -192,9 +189,15 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
                      rule->access == SBX_ACCESS_READ;
     bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE && !is_carved &&
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
-    enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
+    /* What is to be hidden must not be a link: looked at and held in one step. */
+    bool is_strict = rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET;
+    enum sbx_code code = add_host(making, kind, rule->path.text, is_strict ? O_NOFOLLOW : 0,
+                                  must_exist, &mount);
     if (mount != NULL) {
         mount->is_rule = true;
+        if (mount->is_link) {
+            return refuse_linked_mask(rule, making->err);
+        }
     } else if (code == SBX_OK && rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET &&
                (rule->node == SBX_NODE_FILE || rule->node == SBX_NODE_DIRECTORY) &&
                access(rule->path.text, F_OK) != 0 && errno == ENOENT) {

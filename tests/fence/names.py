@@ -2,9 +2,9 @@
 work through it."""
 
 import os
-import shutil
 import pathlib
 import pty
+import shutil
 import stat
 import subprocess
 
@@ -31,8 +31,8 @@ def tree(place):
     return found
 
 
-def place(s, name):
-    path = s.world.work / name / "here"
+def place(s, name, top=None):
+    path = (top or s.world.work) / name / "here"
     path.mkdir(parents=True)
     s.identity.own(path.parent, path)
     return path
@@ -42,7 +42,7 @@ def place(s, name):
 def _(s):
     program = s.world.tools / "sbx-sequence"
     for seed in SEEDS:
-        free, boxed = place(s, f"free-{seed}"), place(s, f"boxed-{seed}")
+        free, boxed = place(s, f"free-{seed}", s.world.top), place(s, f"boxed-{seed}")
         control = s.outside(*POWERLESS[s.identity.name], program, seed, OPERATIONS, free)
         want = control.communicate(timeout=30)[0].decode().splitlines()
         done = s.run(program, seed, OPERATIONS, boxed)
