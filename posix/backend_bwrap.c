@@ -194,6 +194,8 @@ static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_
     unsigned abi = launch->landlock_abi;
     struct sbx_init_plan *plan = &launch->block.plan;
     struct rules rules = {0};
+    /* One end of a socketpair could still be bound to a name, which no filter sees. */
+    uint64_t no_sockets = launch->filters[0] == SBX_FILTER_DENY ? SBX_LANDLOCK_MAKE_SOCK : 0;
     if (abi == 0) {
         plan->flags |= SBX_INIT_NO_LANDLOCK;
         return SBX_OK;
@@ -209,7 +211,8 @@ static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_
         const struct sbx_mount *mount = &run->mounts.items[i];
         if (mount->kind == SBX_MOUNT_WRITE || mount->kind == SBX_MOUNT_TMPFS) {
             bool is_directory = mount->kind == SBX_MOUNT_TMPFS || mount->is_directory;
-            ok = add_rule(launch, &rules, mount->path, sbx_landlock_write(abi, is_directory));
+            ok = add_rule(launch, &rules, mount->path,
+                          sbx_landlock_write(abi, is_directory) & ~no_sockets);
         }
     }
     if (!ok) {
@@ -279,6 +282,7 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
                                                              .is_namespace = true});
     sbx_evidence_process(&launch->evidence, &held);
     sbx_evidence_mounts(&launch->evidence, held.pid, launch->plan->policy, &run->mounts);
+    sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
     sbx_launch_evidence(launch, held.pid);
 }
 
@@ -317,12 +321,12 @@ static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *p
     (void)selection;
     AUTO_RUN run = {.args_fd = -1, .info = {-1, -1}};
     AUTO_LAUNCH launch = {0};
-    enum sbx_code code = sbx_bwrap_find(arena, &run.bwrap, err);
+    enum sbx_code code = sbx_launch_setup_failed(sbx_bwrap_find(arena, &run.bwrap, err), err);
     if (code == SBX_OK) {
         code = sbx_launch_open(&launch, arena, plan, err);
     }
     if (code == SBX_OK) {
-        code = prepare(&launch, &run, err);
+        code = sbx_launch_setup_failed(prepare(&launch, &run, err), err);
     }
     if (code != SBX_OK) {
         return code;

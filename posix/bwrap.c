@@ -13,13 +13,19 @@
 #include "common/os.h"
 #include "posix/capture.h"
 #include "posix/fault.h"
-#include "posix/fd.h"
+#include "posix/linux_userns.h"
 
 #include "common/base/banned.h"
 
 #define INSTALL "install bubblewrap: apt-get install bubblewrap, dnf install bubblewrap"
 
-enum { TIMEOUT_MS = 5000, OLDEST_MINOR = 8 };
+#define NOTE                                                                                       \
+    "below 0.12 a symbolic link that is planted meanwhile can lead it out of the new root; sbx "
+#define COMPARES "compares device and inode of each mount before the command starts"
+#define NOTE_PINNED NOTE "pins sources by descriptor (--bind-fd) and " COMPARES
+#define NOTE_BY_PATH NOTE COMPARES
+
+enum { TIMEOUT_MS = 5000, OLDEST_MINOR = 8, FIRST_SAFE_MINOR = 12 };
 
 /* ---- trust --------------------------------------------------------------------------------------- */
 
@@ -179,16 +185,6 @@ static enum sbx_code ask_version(struct sbx_bwrap *bwrap, struct sbx_err *err)
     return SBX_OK;
 }
 
-static bool has_line(const char *path, const char *value)
-{
-    char text[64] = "";
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
-    text[got > 0 ? got : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return strcmp(text, value) == 0;
-}
-
 static bool is_in_container(void)
 {
     return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
@@ -197,16 +193,9 @@ static bool is_in_container(void)
 /* Why a user namespace could not be made, from what the kernel shows. */
 static const char *remedy_for(const char *said)
 {
-    if (has_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
-        return "AppArmor restricts user namespaces here: install a profile that allows \"userns\" "
-               "for bwrap (Ubuntu 24.04: apt-get install apparmor-profiles, or add one for its "
-               "path), or set the sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-    }
-    if (has_line("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
-        return "set the sysctl kernel.unprivileged_userns_clone=1";
-    }
-    if (has_line("/proc/sys/user/max_user_namespaces", "0")) {
-        return "set the sysctl user.max_user_namespaces to more than 0";
+    const struct sbx_userns_obstacle *obstacle = sbx_userns_find_obstacle();
+    if (obstacle != NULL) {
+        return obstacle->remedy;
     }
     if (is_in_container()) {
         return strstr(said, "proc") != NULL
@@ -330,10 +319,15 @@ void sbx_bwrap_probe(struct sbx_arena *arena, struct sbx_probe *out)
         };
         return;
     }
+    bool is_old = bwrap.major == 0 && bwrap.minor < FIRST_SAFE_MINOR;
     *out = (struct sbx_probe){
         .state = SBX_PROBE_PASSED,
         .version =
             sbx_arena_printf(arena, "bubblewrap %u.%u.%u%s", bwrap.major, bwrap.minor, bwrap.patch,
                              bwrap.binds_descriptors ? "" : ", without --bind-fd"),
+        .note = !is_old                   ? NULL
+                : bwrap.binds_descriptors ? NOTE_PINNED
+                                          : NOTE_BY_PATH,
+        .remedy = is_old ? "install bubblewrap 0.12 or newer" : NULL,
     };
 }

@@ -37,6 +37,7 @@ struct sbx_held {
     const char
         *namespaces; /* "user mnt pid net ipc uts cgroup": each another one than ours; "": none */
     bool maps_ids;   /* has its own id map with only the caller's ids in it */
+    bool keeps_bounding; /* an ordinary user cannot empty that set; no-new-privs makes it idle */
     size_t filters;  /* seccomp programs besides those sbx itself has */
     int landlock_probe; /* errno of the access that Landlock must refuse; -1: no Landlock here */
 };
@@ -62,6 +63,10 @@ void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *
                          size_t count);
 void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup *group, pid_t pid);
 void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env);
+
+/* Every rule that closes or locks a path, tried in the box by the path it was given: whatever links and
+ * directories were swapped meanwhile, that path must be closed or read-only there. */
+void sbx_evidence_rules(struct sbx_evidence_list *list, pid_t pid, const struct sbx_policy *policy);
 
 /* Every mount of the plan is what its path really leads to, of the planned kind, and nothing else is mounted but
  * what a bind took along from below its source. */

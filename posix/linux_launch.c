@@ -276,6 +276,15 @@ void sbx_launch_close(struct sbx_launch *launch)
     sbx_init_block_release(&launch->block);
 }
 
+enum sbx_code sbx_launch_setup_failed(enum sbx_code code, struct sbx_err *err)
+{
+    if (code == SBX_E_NOT_FOUND || code == SBX_E_DENIED) {
+        err->code = SBX_E_INVALID;
+        return SBX_E_INVALID;
+    }
+    return code;
+}
+
 void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which)
 {
     launch->filters[launch->filter_count++] = which;

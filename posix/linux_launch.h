@@ -50,6 +50,9 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
 void sbx_launch_close(struct sbx_launch *launch);
 #define AUTO_LAUNCH SBX_CLEANUP(sbx_launch_close) struct sbx_launch
 
+/* Not found and denied are what is said of a command; of anything else it is an ordinary failure. */
+enum sbx_code sbx_launch_setup_failed(enum sbx_code code, struct sbx_err *err);
+
 void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which);
 
 /* Gives the helper one more descriptor under this number. */

@@ -170,9 +170,17 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     }
     /* Connecting to a socket needs no more than its name; the mount is read-only. */
     enum sbx_mount_kind kind = rule->kind == SBX_RULE_SOCKET ? SBX_MOUNT_READ : kinds[rule->access];
-    bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE &&
+    /* What is read-only below something writable and not there is kept from being made. */
+    const struct sbx_rule *above =
+        rule->above == 0 ? NULL : &making->policy->rules.items[rule->above - 1];
+    bool is_carved = above != NULL && above->access == SBX_ACCESS_WRITE &&
+                     rule->access == SBX_ACCESS_READ;
+    bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE && !is_carved &&
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
     enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
+    if (mount != NULL) {
+        mount->is_rule = true;
+    }
     if (code == SBX_OK && mount != NULL && mount->kind != SBX_MOUNT_MASK &&
         mount->kind != SBX_MOUNT_MASK_FILE) {
         code = add_links(making, rule->path.text);

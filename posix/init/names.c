@@ -81,7 +81,7 @@ static bool is_any_depth(const struct parts *pattern, unsigned i)
 struct reach {
     bool covers;     /* it ends at a component beyond `first`: this path or a directory above it is locked */
     bool covers_all; /* … and that is the last component */
-    bool goes_on;    /* the path ended in the middle of the pattern: something below would be locked */
+    uint64_t goes_on; /* where in the pattern the path ended, as bits: something below would be locked */
 };
 
 /* A "**" may stand for nothing: where it begins, what follows it may begin too. */
@@ -99,7 +99,7 @@ static uint64_t close_over(const struct parts *pattern, uint64_t states)
 static struct reach follow(const struct parts *pattern, const struct parts *path, unsigned from,
                            unsigned first)
 {
-    struct reach reach = {false, false, false};
+    struct reach reach = {false, false, 0};
     uint64_t states = close_over(pattern, 1);
     for (unsigned i = from; i < path->count && states != 0; i++) {
         uint64_t next = 0;
@@ -122,7 +122,7 @@ static struct reach follow(const struct parts *pattern, const struct parts *path
             reach.covers_all = true;
         }
     }
-    reach.goes_on = (states & ((UINT64_C(1) << pattern->count) - 1)) != 0;
+    reach.goes_on = states & ((UINT64_C(1) << pattern->count) - 1);
     return reach;
 }
 
@@ -140,13 +140,14 @@ static bool is_same(const struct parts *a, const struct parts *b, unsigned i)
 /* The longest place that is `path` or contains it: its kind, and how many components it has. A place
  * below `path` that is closed and not there yet must not come into being by a renamed directory. */
 static uint64_t place_of(const struct init *init, const struct parts *path, unsigned *depth,
-                         bool *has_closed_below)
+                         bool *has_closed_below, bool *has_pinned_below)
 {
     const struct sbx_init_place *place =
         (const struct sbx_init_place *)init_at(init, init->plan->places.at);
     uint64_t kind = SBX_PLACE_FREE;
     *depth = 0;
     *has_closed_below = false;
+    *has_pinned_below = false;
     for (uint32_t i = 0; i < init->plan->places.count; i++) {
         static struct parts other;
         split((const char *)init_at(init, place[i].path), &other);
@@ -158,8 +159,10 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
         if (shared == other.count && shared >= *depth) {
             kind = place[i].kind;
             *depth = shared;
-        } else if (shared == path->count && place[i].kind == SBX_PLACE_CLOSED) {
-            *has_closed_below = true;
+        } else if (shared == path->count) {
+            *has_pinned_below |= place[i].kind == SBX_PLACE_PINNED;
+            *has_closed_below |= place[i].kind == SBX_PLACE_PINNED ||
+                                 place[i].kind == SBX_PLACE_CLOSED;
         }
     }
     return kind;
@@ -181,21 +184,39 @@ static enum init_verdict judge(const struct sbx_init_pattern *row, struct reach 
             return INIT_REFUSED;
         }
     }
-    return reach.goes_on ? INIT_NO_DIRECTORY : INIT_ALLOWED;
+    return reach.goes_on != 0 ? INIT_NO_DIRECTORY : INIT_ALLOWED;
 }
 
-enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory)
+/* The last component at which a pattern may begin. */
+static unsigned last_start(const struct sbx_init_pattern *row, const struct parts *path)
+{
+    return (row->flags & SBX_PATTERN_ANCHORED) != 0 || path->count == 0 ? 0 : path->count - 1;
+}
+
+static uint64_t goes_on_at(const struct sbx_init_pattern *row, const struct parts *pattern,
+                           const struct parts *path)
+{
+    uint64_t states = 0;
+    for (unsigned from = 0; from <= last_start(row, path); from++) {
+        states |= follow(pattern, path, from, 0).goes_on;
+    }
+    return states;
+}
+
+static enum init_verdict verdict_of(const struct init *init, const char *path, bool is_directory,
+                                    bool ignores_anchored)
 {
     static struct parts parts;
     static struct parts pattern;
     unsigned depth;
     bool has_closed_below;
+    bool has_pinned_below;
     split(path, &parts);
-    uint64_t kind = place_of(init, &parts, &depth, &has_closed_below);
+    uint64_t kind = place_of(init, &parts, &depth, &has_closed_below, &has_pinned_below);
     if (kind == SBX_PLACE_FREE) {
         return INIT_ALLOWED; /* private, or not writable: the mount decides */
     }
-    if (kind == SBX_PLACE_CLOSED || parts.is_cut) {
+    if (kind != SBX_PLACE_WRITABLE || parts.is_cut) {
         return INIT_REFUSED;
     }
     enum init_verdict verdict = has_closed_below ? INIT_NO_DIRECTORY : INIT_ALLOWED;
@@ -203,11 +224,58 @@ enum init_verdict init_may_make(const struct init *init, const char *path, bool 
         (const struct sbx_init_pattern *)init_at(init, init->plan->patterns.at);
     for (uint32_t i = 0; i < init->plan->patterns.count && verdict != INIT_REFUSED; i++) {
         split((const char *)init_at(init, row[i].text), &pattern);
-        unsigned last = (row[i].flags & SBX_PATTERN_ANCHORED) != 0 ? 0 : parts.count - 1;
-        for (unsigned from = 0; from <= last && from < parts.count; from++) {
+        for (unsigned from = 0; from <= last_start(&row[i], &parts); from++) {
             struct reach reach = follow(&pattern, &parts, from, depth);
+            if (ignores_anchored && (row[i].flags & SBX_PATTERN_ANCHORED) != 0) {
+                reach.goes_on = 0;
+            }
             verdict = worse(verdict, judge(&row[i], reach, is_directory));
         }
     }
     return verdict;
+}
+
+enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory)
+{
+    return verdict_of(init, path, is_directory, false);
+}
+
+/* What lies behind a link has its own real name, by which rules decide; only programs that go by names, as
+ * git does inside ".git", would find it below this one. */
+enum init_verdict init_may_link(const struct init *init, const char *path)
+{
+    return verdict_of(init, path, false, true);
+}
+
+/* What is in a directory was made under the watch of the patterns that reach into it. Where no others reach
+ * into its new place, it brings nothing that could not have been made there. */
+bool init_may_move_directory(const struct init *init, const char *from, const char *to)
+{
+    static struct parts old_parts;
+    static struct parts new_parts;
+    static struct parts pattern;
+    unsigned depth;
+    bool has_closed_below;
+    bool has_pinned_below;
+    enum init_verdict verdict = verdict_of(init, to, true, false);
+    split(from, &old_parts);
+    (void)place_of(init, &old_parts, &depth, &has_closed_below, &has_pinned_below);
+    if (has_pinned_below) {
+        return false; /* what a rule keeps read-only or hidden would be missing from its place */
+    }
+    if (verdict != INIT_NO_DIRECTORY) {
+        return verdict == INIT_ALLOWED;
+    }
+    split(to, &new_parts);
+    (void)place_of(init, &new_parts, &depth, &has_closed_below, &has_pinned_below);
+    bool is_safe = !has_closed_below && !old_parts.is_cut;
+    const struct sbx_init_pattern *row =
+        (const struct sbx_init_pattern *)init_at(init, init->plan->patterns.at);
+    for (uint32_t i = 0; i < init->plan->patterns.count && is_safe; i++) {
+        split((const char *)init_at(init, row[i].text), &pattern);
+        uint64_t before = goes_on_at(&row[i], &pattern, &old_parts);
+        uint64_t after = goes_on_at(&row[i], &pattern, &new_parts);
+        is_safe = (after & ~before) == 0;
+    }
+    return is_safe;
 }

@@ -37,7 +37,8 @@ None.
 """,
     "Makefile": "run: ## a\n",
     "tests/x.c": "",
-    "posix/platform_backends.c": "{NULL}",
+    "posix/linux_backends.c": "{NULL}",
+    "posix/plain_backends.c": "{NULL}",
     "win/platform_backends.c": "{NULL}",
     "common/a.c": 'sbx_os_env(&arena, "SBX_SANDBOX"); env_path(arena, "HOME", &x);',
 }
@@ -57,7 +58,7 @@ BAD = [
      {"common/a.c": 'getenv("HOME") sbx_os_env(a, "SBX_SANDBOX")',
       "docs/man/sbx.1": GOOD["docs/man/sbx.1"].replace("HOME", "GONE")}),
     ("a backend that came in", consistent.check_status,
-     {"posix/platform_backends.c": "{&sbx_backend_bwrap, NULL}"}),
+     {"posix/linux_backends.c": "{&sbx_backend_bwrap, NULL}"}),
     ("a backend that is not in", consistent.check_status,
      {"README.md": GOOD["README.md"].replace("not yet", "in")}),
     ("no table of backends", consistent.check_status, {"README.md": "# A"}),
