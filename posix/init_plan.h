@@ -95,8 +95,12 @@ struct sbx_init_plan {
     uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
 };
 
-/* Orders, one byte each: a signal number for the command, or one of these. */
+/* Orders, one byte each: a signal number for the command, with SBX_ORDER_GROUP for its process group, or one
+ * of these. */
 enum {
+    SBX_ORDER_GROUP = 128,
+    SBX_ORDER_STOP = 251,     /* every process of the box */
+    SBX_ORDER_CONTINUE = 252, /* likewise */
     SBX_ORDER_RELEASE = 253, /* everything was read back and is right: start the command */
     SBX_ORDER_ASK_ALL = 254, /* TERM and CONT to every process of the box */
     SBX_ORDER_END = 255,     /* end the box now */

@@ -101,22 +101,6 @@ static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, st
     return code;
 }
 
-/* A writable path inside another needs no mount of its own, but it lifts what protects names above it. */
-static enum sbx_code add_writable(struct sbx_launch *launch, struct rows *rows, struct sbx_err *err)
-{
-    const struct sbx_policy *policy = launch->plan->policy;
-    enum sbx_code code = SBX_OK;
-    for (size_t i = 0; i < policy->rules.count && code == SBX_OK; i++) {
-        const struct sbx_rule *rule = &policy->rules.items[i];
-        char real[PATH_MAX];
-        if (rule->kind == SBX_RULE_HOST && rule->access == SBX_ACCESS_WRITE && !rule->is_glob &&
-            realpath(rule->path.text, real) != NULL) {
-            code = add_place(launch, rows, real, SBX_PLACE_WRITABLE, err);
-        }
-    }
-    return code;
-}
-
 /* What is locked inside something writable stays closed when a directory above it is moved away and made
  * again. Elsewhere the mount itself answers, in the kernel's own words. */
 static uint64_t place_kind(const struct sbx_mounts *mounts, size_t index)

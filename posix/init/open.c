@@ -89,41 +89,55 @@ static void open_apart(const struct opening *opening)
     }
 }
 
-/* "/dev/tty" means the asking process' terminal, which is not ours. Field 7 of its stat names it. */
+/* The number that follows `spaces` spaces; 0 where there is none. */
+static unsigned number_after(const char *text, int spaces)
+{
+    unsigned number = 0;
+    for (; spaces > 0 && *text != '\0'; text++) {
+        spaces -= *text == ' ';
+    }
+    for (; *text >= '0' && *text <= '9'; text++) {
+        number = number * 10 + (unsigned)(*text - '0');
+    }
+    return number;
+}
+
+/* "/dev/tty" means the asking process' terminal, which is not ours. Fields 6 and 7 of its stat name session and
+ * terminal. */
 static long open_terminal(const struct opening *opening)
 {
     static char text[512];
-    char entry[64] = "/proc/";
-    (void)text_add_number(entry, sizeof entry, opening->call->request->pid);
-    (void)text_add(entry, sizeof entry, "/stat");
-    long fd = SYS4(openat, AT_FDCWD, entry, O_RDONLY | O_CLOEXEC, 0);
+    const struct init *init = opening->call->init;
+    char name[64] = "/proc/";
+    (void)text_add_number(name, sizeof name, opening->call->request->pid);
+    (void)text_add(name, sizeof name, "/stat");
+    long fd = SYS4(openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC, 0);
     long got = fd < 0 ? fd : SYS3(read, fd, text, sizeof text - 1);
     if (fd >= 0) {
         (void)SYS1(close, fd);
     }
     long at = got > 0 ? got : 0;
+    text[at] = '\0';
     while (at > 0 && text[at - 1] != ')') { /* the name before it may have any character */
         at--;
     }
-    text[got > 0 ? got : 0] = '\0';
     /* After ") ": state, parent, group, session, terminal. */
-    const char *field = text + at + 1;
-    for (int i = 0; i < 4 && *field != '\0'; field++) {
-        i += *field == ' ';
-    }
-    unsigned number = 0;
-    for (; *field >= '0' && *field <= '9'; field++) {
-        number = number * 10 + (unsigned)(*field - '0');
-    }
+    unsigned session = number_after(text + at, 4);
+    unsigned number = number_after(text + at, 5);
     unsigned major = (number >> 8) & 0xfff;
     unsigned minor = (number & 0xff) | ((number >> 12) & 0xfff00);
     if (major < 136 || major > 143) { /* the pseudo terminals */
         return NO_DEVICE;
     }
-    char name[64] = "/dev/pts/";
-    (void)text_add_number(name, sizeof name, (major - 136) * 256 + minor);
-    return SYS4(openat, AT_FDCWD, name,
-                (opening->flags | O_CLOEXEC | O_NOCTTY) & ~(uint64_t)(O_CREAT | O_EXCL), 0);
+    uint64_t flags = (opening->flags | O_CLOEXEC | O_NOCTTY) &
+                     ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW);
+    if ((init->plan->flags & SBX_INIT_HAS_TERMINAL) != 0 && session == (unsigned)init->child) {
+        /* The box's own was made outside: in its /dev/pts there is none, or another one, of that number. */
+        return SYS4(openat, AT_FDCWD, "/proc/self/fd/0", flags, 0);
+    }
+    char other[64] = "/dev/pts/";
+    (void)text_add_number(other, sizeof other, (major - 136) * 256 + minor);
+    return SYS4(openat, AT_FDCWD, other, flags, 0);
 }
 
 /* Answers with what the pin holds. */
