@@ -96,7 +96,8 @@ static void add_mount(struct sbx_launch *launch, struct bwrap_run *run,
         break;
     case SBX_MOUNT_MASK:
         /* Passing through is needed to what is opened again below. */
-        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", 4096, mount->path);
+        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", SBX_MOUNTS_MASK_BYTES,
+                  mount->path);
         break;
     case SBX_MOUNT_MASK_FILE:
         add_two(run, "--ro-bind", "/dev/null");
@@ -255,12 +256,12 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
     struct bwrap_run *run = (struct bwrap_run *)launch->state;
     bool has_network = launch->plan->policy->network != SBX_NET_INHERIT;
     char version[64];
-    (void)inside;
+    pid_t first = first_process(run);
     (void)snprintf(version, sizeof version, "bubblewrap %u.%u.%u", run->bwrap.major,
                    run->bwrap.minor, run->bwrap.patch);
     sbx_evidence_add(&launch->evidence, "helper", run->bwrap.path, version, true);
     struct sbx_held held = {
-        .pid = held_process(first_process(run)),
+        .pid = held_process(first),
         .namespaces =
             has_network ? "user mnt pid net ipc uts cgroup" : "user mnt pid ipc uts cgroup",
         .maps_ids = true,
@@ -272,8 +273,16 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
     if (held.pid <= 0) {
         return;
     }
+    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = first,
+                                                             .held = held.pid,
+                                                             .inside = inside,
+                                                             .program_fd = launch->init_fd,
+                                                             .plan_fd = launch->plan_fd,
+                                                             .filters = launch->filter_count,
+                                                             .is_namespace = true});
     sbx_evidence_process(&launch->evidence, &held);
-    sbx_evidence_mounts(&launch->evidence, held.pid, &run->mounts);
+    sbx_evidence_mounts(&launch->evidence, held.pid, launch->plan->policy, &run->mounts);
+    sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
     sbx_launch_evidence(launch, held.pid);
 }
 

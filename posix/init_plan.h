@@ -57,7 +57,12 @@ struct sbx_init_filter {
 };
 
 /* A path that decides about creation below it; the longest that contains a name counts. */
-enum { SBX_PLACE_WRITABLE, SBX_PLACE_FREE, SBX_PLACE_CLOSED };
+enum {
+    SBX_PLACE_WRITABLE,
+    SBX_PLACE_FREE,   /* private, or read-only by its mount: the kernel answers */
+    SBX_PLACE_CLOSED, /* nothing is made there, whether it exists or was moved away */
+    SBX_PLACE_PINNED, /* closed, and no directory above it may be moved away either */
+};
 struct sbx_init_place {
     uint64_t path;
     uint64_t kind;

@@ -112,6 +112,11 @@
 #define IN_MEMORY "what it asks for is in memory, where a filter cannot look; callers fall back"
 #define NEWER "the newer form of a call that the layers know; callers fall back"
 
+/* Programs that ask for them fall back to what every machine has. */
+#define OTHER_PROTOCOL(family, protocol, name)                                                     \
+    RULE_BOTH("socket", EPROTONOSUPPORT, IS(0, UINT64_MAX, family), IS(2, LOW, protocol), name,    \
+              "rarely used, and a source of kernel bugs")
+
 const struct sbx_call_rule sbx_call_refusals[] = {
     NEVER("ptrace", OTHERS),
     NEVER("process_vm_readv", OTHERS),
@@ -214,6 +219,14 @@ const struct sbx_call_rule sbx_call_refusals[] = {
     SOCKET_KIND(FAMILY_INET6, KIND_RAW, "a raw internet socket", "sees and forges packets"),
     SOCKET_KIND(FAMILY_INET, KIND_PACKET, "SOCK_PACKET: the kernel makes it AF_PACKET",
                 "sees and forges packets"),
+    OTHER_PROTOCOL(FAMILY_INET, 33, "DCCP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 33, "DCCP"),
+    OTHER_PROTOCOL(FAMILY_INET, 132, "SCTP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 132, "SCTP"),
+    OTHER_PROTOCOL(FAMILY_INET, 136, "UDP-Lite"),
+    OTHER_PROTOCOL(FAMILY_INET6, 136, "UDP-Lite"),
+    OTHER_PROTOCOL(FAMILY_INET, 262, "multipath TCP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 262, "multipath TCP"),
     RULE_WHEN("socketpair", EAFNOSUPPORT, IS_NOT(0, FAMILY_UNIX), "the family is not AF_UNIX",
               "makes sockets of, and loads modules for, families that `socket` refuses"),
     END};
@@ -355,6 +368,7 @@ const char *sbx_call_answer_text(int answer)
     static const struct sbx_name names[] = {{EPERM, "EPERM"},
                                             {ENOSYS, "ENOSYS"},
                                             {EAFNOSUPPORT, "EAFNOSUPPORT"},
+                                            {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
                                             {EOPNOTSUPP, "EOPNOTSUPP"},
                                             {SBX_ANSWER_NOTIFY, "listener"},
                                             {0, NULL}};

@@ -13,6 +13,7 @@
 
 #include "posix/fd.h"
 #include "posix/init_plan.h"
+#include "posix/linux_evidence_internal.h"
 
 #include "common/base/banned.h"
 
@@ -67,8 +68,7 @@ enum sbx_code sbx_evidence_verdict(const struct sbx_evidence_list *list, struct 
 
 /* ---- small files of /proc ------------------------------------------------------------------------ */
 
-/* At most size - 1 bytes; "" when it cannot be read. */
-static void slurp(pid_t pid, const char *name, char *out, size_t size)
+void sbx_evidence_slurp(pid_t pid, const char *name, char *out, size_t size)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -81,8 +81,7 @@ static void slurp(pid_t pid, const char *name, char *out, size_t size)
     out[have] = '\0';
 }
 
-/* The value of "Name:\tvalue" in a status file. */
-static void field_of(const char *status, const char *name, char *out, size_t size)
+void sbx_evidence_field(const char *status, const char *name, char *out, size_t size)
 {
     char label[32];
     (void)snprintf(label, sizeof label, "\n%s:", name);
@@ -96,12 +95,12 @@ static void field_of(const char *status, const char *name, char *out, size_t siz
     (void)snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-static unsigned long own_filters(void)
+unsigned long sbx_evidence_own_filters(void)
 {
-    char status[4096];
+    char status[SBX_STATUS_BYTES];
     char count[32];
-    slurp(getpid(), "status", status, sizeof status);
-    field_of(status, "Seccomp_filters", count, sizeof count);
+    sbx_evidence_slurp(getpid(), "status", status, sizeof status);
+    sbx_evidence_field(status, "Seccomp_filters", count, sizeof count);
     return strtoul(count, NULL, 10);
 }
 
@@ -137,7 +136,7 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
     unsigned long inside = 0;
     unsigned long outside = 0;
     unsigned long count = 0;
-    slurp(pid, file, text, sizeof text);
+    sbx_evidence_slurp(pid, file, text, sizeof text);
     char *at = text;
     inside = strtoul(at, &at, 10);
     outside = strtoul(at, &at, 10);
@@ -154,16 +153,17 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
 static void check_status(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
     static const char *const capabilities[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
-    char status[4096];
+    char status[SBX_STATUS_BYTES];
     char got[64];
     char wanted[64];
-    slurp(held->pid, "status", status, sizeof status);
-    field_of(status, "NoNewPrivs", got, sizeof got);
+    sbx_evidence_slurp(held->pid, "status", status, sizeof status);
+    sbx_evidence_field(status, "NoNewPrivs", got, sizeof got);
     sbx_evidence_same(list, "no_new_privs", "1", got);
-    field_of(status, "Seccomp", got, sizeof got);
+    sbx_evidence_field(status, "Seccomp", got, sizeof got);
     sbx_evidence_same(list, "seccomp.mode", "2", got);
-    field_of(status, "Seccomp_filters", got, sizeof got);
-    (void)snprintf(wanted, sizeof wanted, "%lu", own_filters() + (unsigned long)held->filters);
+    sbx_evidence_field(status, "Seccomp_filters", got, sizeof got);
+    (void)snprintf(wanted, sizeof wanted, "%lu",
+                   sbx_evidence_own_filters() + (unsigned long)held->filters);
     if (got[0] != '\0') { /* the kernel tells it since 5.9 */
         sbx_evidence_same(list, "seccomp.filters", wanted, got);
     }
@@ -171,7 +171,7 @@ static void check_status(struct sbx_evidence_list *list, const struct sbx_held *
         if (held->keeps_bounding && strcmp(capabilities[i], "CapBnd") == 0) {
             continue;
         }
-        field_of(status, capabilities[i], got, sizeof got);
+        sbx_evidence_field(status, capabilities[i], got, sizeof got);
         sbx_evidence_same(list, capabilities[i], "0000000000000000", got);
     }
 }
@@ -231,7 +231,7 @@ void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid)
     for (int fd = 3; fd <= 4; fd++) {
         char info[256];
         (void)snprintf(path, sizeof path, "fdinfo/%d", fd);
-        slurp(pid, path, info, sizeof info);
+        sbx_evidence_slurp(pid, path, info, sizeof info);
         const char *flags = strstr(info, "flags:\t");
         unsigned long bits = flags == NULL ? 0 : strtoul(flags + 7, NULL, 8);
         (void)snprintf(path, sizeof path, "descriptor.%d", fd);
@@ -249,8 +249,9 @@ void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *
                          size_t count)
 {
     static const char *const names[] = {
-        [RLIMIT_CORE] = "core",   [RLIMIT_NOFILE] = "descriptors", [RLIMIT_FSIZE] = "file-size",
-        [RLIMIT_CPU] = "cpu",     [RLIMIT_DATA] = "data",          [RLIMIT_NPROC] = "processes",
+        [RLIMIT_CORE] = "core",        [RLIMIT_NOFILE] = "descriptors",
+        [RLIMIT_FSIZE] = "file-size",  [RLIMIT_CPU] = "cpu",
+        [RLIMIT_DATA] = "data",        [RLIMIT_NPROC] = "processes",
         [RLIMIT_RTPRIO] = "real-time", [RLIMIT_NICE] = "nice",
     };
     for (size_t i = 0; i < count; i++) {
@@ -264,8 +265,7 @@ void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *
             print_limit(got, sizeof got, now.rlim_cur, now.rlim_max);
         }
         print_limit(wanted, sizeof wanted, planned.soft, planned.hard);
-        const char *name =
-            planned.resource < SBX_COUNT(names) ? names[planned.resource] : NULL;
+        const char *name = planned.resource < SBX_COUNT(names) ? names[planned.resource] : NULL;
         (void)snprintf(what, sizeof what, "rlimit.%s", name == NULL ? "other" : name);
         sbx_evidence_same(list, what, wanted, got);
     }
@@ -288,8 +288,7 @@ void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup
 }
 
 /* The block is sealed, so what is read back now is what exec will be given. */
-void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd,
-                              const char *const *env)
+void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env)
 {
     struct sbx_init_plan plan = {0};
     char got[64] = "unreadable";
@@ -313,8 +312,7 @@ void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd,
                      memcmp(text, env[i], len) == 0;
         }
         (void)snprintf(got, sizeof got, "%zu planned pairs%s%s", equal,
-                       plan.env.count == planned ? "" : " and others",
-                       is_sealed ? ", sealed" : "");
+                       plan.env.count == planned ? "" : " and others", is_sealed ? ", sealed" : "");
     }
     sbx_evidence_same(list, "environment", wanted, got);
 }

@@ -30,7 +30,7 @@ static enum sbx_code add_place(struct sbx_launch *launch, struct rows *rows, con
     place->path = sbx_init_block_text(&launch->block, path);
     place->kind = kind;
     rows->has_writable |= kind == SBX_PLACE_WRITABLE;
-    rows->has_closed |= kind == SBX_PLACE_CLOSED;
+    rows->has_closed |= kind == SBX_PLACE_CLOSED || kind == SBX_PLACE_PINNED;
     return SBX_OK;
 }
 
@@ -95,10 +95,27 @@ static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, st
         } else if (realpath(rule->path.text, real) == NULL && errno == ENOENT) {
             const char *name = real_name(launch->arena, rule->path.text);
             code = name == NULL ? sbx_err_nomem(err)
-                                : add_place(launch, rows, name, SBX_PLACE_CLOSED, err);
+                                : add_place(launch, rows, name, SBX_PLACE_PINNED, err);
         }
     }
     return code;
+}
+
+/* What is locked inside something writable stays closed when a directory above it is moved away and made
+ * again. Elsewhere the mount itself answers, in the kernel's own words. */
+static uint64_t place_kind(const struct sbx_mounts *mounts, size_t index)
+{
+    const struct sbx_mount *mount = &mounts->items[index];
+    const struct sbx_mount *above = sbx_mounts_above(mounts, index);
+    bool is_locked = mount->kind == SBX_MOUNT_READ || mount->kind == SBX_MOUNT_MASK ||
+                     mount->kind == SBX_MOUNT_MASK_FILE;
+    if (mount->kind == SBX_MOUNT_WRITE) {
+        return SBX_PLACE_WRITABLE;
+    }
+    if (is_locked && above != NULL && above->kind == SBX_MOUNT_WRITE) {
+        return mount->is_rule ? SBX_PLACE_PINNED : SBX_PLACE_CLOSED;
+    }
+    return SBX_PLACE_FREE;
 }
 
 enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
@@ -109,9 +126,7 @@ enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mount
     enum sbx_code code = SBX_OK;
     for (size_t i = 0; i < mounts->count && code == SBX_OK; i++) {
         const struct sbx_mount *mount = &mounts->items[i];
-        /* Where nothing can be written the mount itself answers, in the kernel's own words. */
-        code = add_place(launch, &rows, mount->path,
-                         mount->kind == SBX_MOUNT_WRITE ? SBX_PLACE_WRITABLE : SBX_PLACE_FREE, err);
+        code = add_place(launch, &rows, mount->path, place_kind(mounts, i), err);
     }
     if (code == SBX_OK) {
         code = add_absent(launch, &rows, err);

@@ -178,6 +178,9 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE && !is_carved &&
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
     enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
+    if (mount != NULL) {
+        mount->is_rule = true;
+    }
     if (code == SBX_OK && mount != NULL && mount->kind != SBX_MOUNT_MASK &&
         mount->kind != SBX_MOUNT_MASK_FILE) {
         code = add_links(making, rule->path.text);

@@ -13,7 +13,15 @@
 
 #include "common/base/banned.h"
 
-enum { NOT_PERMITTED = -1, NOT_FOUND = -2, NO_CALL = -38, IS_DIRECTORY_BITS = 0040000 };
+enum {
+    NOT_PERMITTED = -1,
+    NOT_FOUND = -2,
+    INVALID = -22,
+    NO_CALL = -38,
+    IS_DIRECTORY_BITS = 0040000,
+};
+
+#define HERE AT_FDCWD
 
 static void answer_with(const struct call *call, long answer)
 {
@@ -73,7 +81,9 @@ static long make_directory(const struct call *call, int32_t base, uint64_t path,
 static long make_node(const struct call *call, int32_t base, uint64_t path, uint64_t mode,
                       uint64_t device)
 {
-    long answer = read_place(call, base, path, &first);
+    /* The kernel looks at the kind of node before the path. */
+    long answer = SYS4(mknodat, HERE, "", mode, device);
+    answer = answer == NOT_FOUND ? read_place(call, base, path, &first) : answer;
     if (answer < 0) {
         return answer;
     }
@@ -133,6 +143,9 @@ static void close_two(void)
 static long make_link(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
                       uint64_t to, uint64_t flags)
 {
+    if ((flags & ~(uint64_t)(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW)) != 0) {
+        return INVALID;
+    }
     if ((flags & AT_EMPTY_PATH) != 0) {
         return NOT_FOUND; /* as without the capability it needs */
     }
@@ -175,7 +188,9 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
     bool check_to = false;
     bool check_from = false;
     bool exchanges = (flags & 2) != 0; /* RENAME_EXCHANGE */
-    long answer = find_two(call, from_base, from, to_base, to);
+    /* The kernel looks at the flags before the paths. */
+    long answer = SYS5(renameat2, HERE, "", HERE, "", flags);
+    answer = answer == INVALID ? INVALID : find_two(call, from_base, from, to_base, to);
     if (answer < 0) {
         return answer;
     }
@@ -200,8 +215,6 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------- */
-
-#define HERE AT_FDCWD
 
 static long carry_out(struct call *call)
 {

@@ -140,13 +140,14 @@ static bool is_same(const struct parts *a, const struct parts *b, unsigned i)
 /* The longest place that is `path` or contains it: its kind, and how many components it has. A place
  * below `path` that is closed and not there yet must not come into being by a renamed directory. */
 static uint64_t place_of(const struct init *init, const struct parts *path, unsigned *depth,
-                         bool *has_closed_below)
+                         bool *has_closed_below, bool *has_pinned_below)
 {
     const struct sbx_init_place *place =
         (const struct sbx_init_place *)init_at(init, init->plan->places.at);
     uint64_t kind = SBX_PLACE_FREE;
     *depth = 0;
     *has_closed_below = false;
+    *has_pinned_below = false;
     for (uint32_t i = 0; i < init->plan->places.count; i++) {
         static struct parts other;
         split((const char *)init_at(init, place[i].path), &other);
@@ -158,8 +159,10 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
         if (shared == other.count && shared >= *depth) {
             kind = place[i].kind;
             *depth = shared;
-        } else if (shared == path->count && place[i].kind == SBX_PLACE_CLOSED) {
-            *has_closed_below = true;
+        } else if (shared == path->count) {
+            *has_pinned_below |= place[i].kind == SBX_PLACE_PINNED;
+            *has_closed_below |= place[i].kind == SBX_PLACE_PINNED ||
+                                 place[i].kind == SBX_PLACE_CLOSED;
         }
     }
     return kind;
@@ -207,12 +210,13 @@ static enum init_verdict verdict_of(const struct init *init, const char *path, b
     static struct parts pattern;
     unsigned depth;
     bool has_closed_below;
+    bool has_pinned_below;
     split(path, &parts);
-    uint64_t kind = place_of(init, &parts, &depth, &has_closed_below);
+    uint64_t kind = place_of(init, &parts, &depth, &has_closed_below, &has_pinned_below);
     if (kind == SBX_PLACE_FREE) {
         return INIT_ALLOWED; /* private, or not writable: the mount decides */
     }
-    if (kind == SBX_PLACE_CLOSED || parts.is_cut) {
+    if (kind != SBX_PLACE_WRITABLE || parts.is_cut) {
         return INIT_REFUSED;
     }
     enum init_verdict verdict = has_closed_below ? INIT_NO_DIRECTORY : INIT_ALLOWED;
@@ -252,13 +256,18 @@ bool init_may_move_directory(const struct init *init, const char *from, const ch
     static struct parts pattern;
     unsigned depth;
     bool has_closed_below;
+    bool has_pinned_below;
     enum init_verdict verdict = verdict_of(init, to, true, false);
+    split(from, &old_parts);
+    (void)place_of(init, &old_parts, &depth, &has_closed_below, &has_pinned_below);
+    if (has_pinned_below) {
+        return false; /* what a rule keeps read-only or hidden would be missing from its place */
+    }
     if (verdict != INIT_NO_DIRECTORY) {
         return verdict == INIT_ALLOWED;
     }
-    split(from, &old_parts);
     split(to, &new_parts);
-    (void)place_of(init, &new_parts, &depth, &has_closed_below);
+    (void)place_of(init, &new_parts, &depth, &has_closed_below, &has_pinned_below);
     bool is_safe = !has_closed_below && !old_parts.is_cut;
     const struct sbx_init_pattern *row =
         (const struct sbx_init_pattern *)init_at(init, init->plan->patterns.at);

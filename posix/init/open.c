@@ -14,6 +14,7 @@ enum {
     NOT_PERMITTED = -1,
     NO_DEVICE = -6,
     AGAIN = -11,
+    INVALID = -22,
     TOO_MANY_LINKS = -40,
     LINKS = 40,
     CHILD = 17,
@@ -36,7 +37,8 @@ static long open_here(const struct opening *opening, bool waits)
     uint64_t flags = opening->flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
     const struct spot *spot = opening->spot;
     if (spot->is_descriptor) {
-        flags &= ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW); /* it exists, and it is a kind of link */
+        flags &=
+            ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW); /* it exists, and it is a kind of link */
     }
     if (!waits) {
         flags |= O_NONBLOCK;
@@ -62,7 +64,8 @@ static void hand_over(const struct opening *opening, int fd)
     };
     long answer = SYS3(ioctl, opening->call->init->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     if (answer < 0) {
-        call_answer(opening->call, answer); /* no room in its table; or it is gone, and this too fails */
+        call_answer(opening->call,
+                    answer); /* no room in its table; or it is gone, and this too fails */
     }
     (void)SYS1(close, fd);
 }
@@ -136,12 +139,8 @@ static void finish(const struct opening *opening, int fd)
     bool wants_to_wait = (opening->flags & O_NONBLOCK) == 0;
     (void)SYS5(statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &info);
     uint32_t type = info.stx_mode & TYPE_BITS;
-    if (wants_to_wait && type == FIFO_BITS) {
-        (void)SYS1(close, fd);
-        open_apart(opening);
-        return;
-    }
-    if (type == CHARACTER_BITS && info.stx_rdev_major == TERMINAL_MAJOR && info.stx_rdev_minor == 0) {
+    if (type == CHARACTER_BITS && info.stx_rdev_major == TERMINAL_MAJOR &&
+        info.stx_rdev_minor == 0) {
         (void)SYS1(close, fd);
         long other = open_terminal(opening);
         if (other < 0) {
@@ -168,6 +167,15 @@ static bool is_terminal(const struct spot *spot)
     struct statx info;
     return type_of(spot, &info) == CHARACTER_BITS && info.stx_rdev_major == TERMINAL_MAJOR &&
            info.stx_rdev_minor == 0;
+}
+
+/* A FIFO opened for reading without waiting is open at once, and closing it again would not be unseen: who waits
+ * for a reader has had one. (For writing it opens only when a reader is there, and then nothing has to wait.) */
+static bool waits_for_writer(const struct opening *opening)
+{
+    struct statx info;
+    return (opening->flags & (O_ACCMODE | O_NONBLOCK | O_EXCL)) == O_RDONLY &&
+           !opening->spot->is_descriptor && type_of(opening->spot, &info) == FIFO_BITS;
 }
 
 /* The spot is settled: no link in the last place. Answers the call. */
@@ -215,8 +223,8 @@ static bool open_step(const struct opening *opening)
     struct spot *spot = opening->spot;
     struct statx info;
     bool stays = (opening->flags & (O_NOFOLLOW | O_EXCL)) != 0;
-    if (!spot->is_descriptor && init_may_make(opening->call->init, spot->path, false) ==
-                                    INIT_REFUSED) {
+    if (!spot->is_descriptor &&
+        init_may_make(opening->call->init, spot->path, false) == INIT_REFUSED) {
         /* What exists may be opened, and its mount decides about writing; it is only not made. */
         struct opening plain = *opening;
         plain.flags &= ~(uint64_t)(O_CREAT | O_EXCL);
@@ -224,11 +232,19 @@ static bool open_step(const struct opening *opening)
             call_answer(opening->call, call_told(SBX_MAKES_FILE, spot, NOT_PERMITTED));
             return true;
         }
+        if (waits_for_writer(&plain)) {
+            open_apart(&plain);
+            return true;
+        }
         long answer = open_here(&plain, false);
         if (answer == TOO_MANY_LINKS && !stays && type_of(spot, &info) == LINK_BITS) {
             return false;
         }
         open_settled(&plain, answer);
+        return true;
+    }
+    if (waits_for_writer(opening)) {
+        open_apart(opening);
         return true;
     }
     long answer = open_here(opening, false);
@@ -244,7 +260,9 @@ void call_open(const struct call *call, const struct open_wish *wish)
     static char text[PATH_BYTES];
     static struct spot spot;
     struct opening opening = {call, wish->flags, wish->mode, &spot};
-    long answer = call_read_text(call, wish->path, text);
+    /* The kernel looks at the flags before the path. */
+    long answer = SYS4(openat, AT_FDCWD, "", wish->flags, wish->mode);
+    answer = answer == INVALID ? INVALID : call_read_text(call, wish->path, text);
     if (answer >= 0) {
         answer = call_find(call, wish->base, text, &spot);
     }

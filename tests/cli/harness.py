@@ -153,7 +153,8 @@ class Case:
 
     def start(self, *words, env=None, cwd=None, **options):
         """The same without waiting: a Popen."""
-        command = [*RUNNER, SBX, *map(str, words)]
+        program = SBX if options.get("user") is None else self.copy_of_sbx()
+        command = [*RUNNER, program, *map(str, words)]
         return subprocess.Popen(command, env=self.environment(env), cwd=cwd or self.project,
                                 **options)
 
