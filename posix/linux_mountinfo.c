@@ -134,6 +134,7 @@ bool sbx_mountinfo_is_hidden(const struct sbx_mountinfo_list *list,
                              const struct sbx_mountinfo *line)
 {
     enum { DEEPEST = 64 };
+    const struct sbx_mountinfo *below = NULL;
     for (int depth = 0; depth < DEEPEST; depth++) {
         const struct sbx_mountinfo *parent = NULL;
         for (size_t i = 0; i < list->count; i++) {
@@ -142,7 +143,7 @@ bool sbx_mountinfo_is_hidden(const struct sbx_mountinfo_list *list,
             bool is_between = other != line && other->parent == line->parent &&
                               sbx_mountinfo_is_within(other->place, line->place) &&
                               strcmp(other->place, "/") != 0;
-            if (other->id != line->id && (covers || is_between)) {
+            if (other->id != line->id && other != below && (covers || is_between)) {
                 return true;
             }
             if (other->id == line->parent && other->id != line->id) {
@@ -152,7 +153,8 @@ bool sbx_mountinfo_is_hidden(const struct sbx_mountinfo_list *list,
         if (parent == NULL) {
             return false;
         }
-        /* On the way up only what lies over the parent's own root counts: it holds this one's place. */
+        /* What lies over the root of the parent is the way that was come, when it is stacked on it. */
+        below = line;
         line = parent;
     }
     return false;

@@ -44,8 +44,33 @@ static char fold(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* One component against one with '*' and '?'. The usual walk with one place to go back to. '?' is one
- * byte here: a longer character then needs more of them, which protects more, not less. */
+/* Bytes of the character at `at`; 1 for a byte that begins none. As sbx itself counts them, or '?' would
+ * stand for other names here than there. */
+static unsigned character(const char *at, const char *end)
+{
+    static const struct {
+        unsigned char from, to, second_from, second_to;
+        unsigned length;
+    } rows[] = {
+        {0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+        {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+        {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+    };
+    const unsigned char *byte = (const unsigned char *)at;
+    for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (byte[0] >= rows[i].from && byte[0] <= rows[i].to) {
+            bool is_whole = end - at >= (long)rows[i].length && byte[1] >= rows[i].second_from &&
+                            byte[1] <= rows[i].second_to;
+            for (unsigned k = 2; is_whole && k < rows[i].length; k++) {
+                is_whole = (byte[k] & 0xc0) == 0x80;
+            }
+            return is_whole ? rows[i].length : 1;
+        }
+    }
+    return 1;
+}
+
+/* One component against one with '*' and '?'. The usual walk with one place to go back to. */
 static bool matches(const char *pattern, const char *pattern_end, const char *name,
                     const char *name_end)
 {
@@ -55,12 +80,16 @@ static bool matches(const char *pattern, const char *pattern_end, const char *na
         if (pattern < pattern_end && *pattern == '*') {
             back_pattern = ++pattern;
             back_name = name;
-        } else if (pattern < pattern_end && (*pattern == '?' || fold(*pattern) == fold(*name))) {
+        } else if (pattern < pattern_end && *pattern == '?') {
+            pattern++;
+            name += character(name, name_end);
+        } else if (pattern < pattern_end && fold(*pattern) == fold(*name)) {
             pattern++;
             name++;
         } else if (back_pattern != 0) {
+            back_name += character(back_name, name_end);
             pattern = back_pattern;
-            name = ++back_name;
+            name = back_name;
         } else {
             return false;
         }
@@ -79,9 +108,11 @@ static bool is_any_depth(const struct parts *pattern, unsigned i)
 
 /* How far a pattern gets along the path. */
 struct reach {
-    bool covers;     /* it ends at a component beyond `first`: this path or a directory above it is locked */
+    bool
+        covers; /* it ends at a component beyond `first`: this path or a directory above it is locked */
     bool covers_all; /* … and that is the last component */
-    uint64_t goes_on; /* where in the pattern the path ended, as bits: something below would be locked */
+    uint64_t
+        goes_on; /* where in the pattern the path ended, as bits: something below would be locked */
 };
 
 /* A "**" may stand for nothing: where it begins, what follows it may begin too. */
@@ -116,10 +147,7 @@ static struct reach follow(const struct parts *pattern, const struct parts *path
         states = close_over(pattern, next);
         if ((states >> pattern->count & 1) != 0 && i >= first) {
             reach.covers = true;
-            if (i + 1 < path->count) {
-                return reach;
-            }
-            reach.covers_all = true;
+            reach.covers_all = i + 1 == path->count;
         }
     }
     reach.goes_on = states & ((UINT64_C(1) << pattern->count) - 1);
@@ -152,17 +180,17 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
         static struct parts other;
         split((const char *)init_at(init, place[i].path), &other);
         unsigned shared = 0;
-        while (shared < other.count && shared < path->count &&
-               is_same(&other, path, shared)) {
+        while (shared < other.count && shared < path->count && is_same(&other, path, shared)) {
             shared++;
         }
         if (shared == other.count && shared >= *depth) {
             kind = place[i].kind;
             *depth = shared;
         } else if (shared == path->count) {
-            *has_pinned_below |= place[i].kind == SBX_PLACE_PINNED;
-            *has_closed_below |= place[i].kind == SBX_PLACE_PINNED ||
-                                 place[i].kind == SBX_PLACE_CLOSED;
+            *has_pinned_below |=
+                place[i].kind == SBX_PLACE_PINNED || place[i].kind == SBX_PLACE_PRIVATE;
+            *has_closed_below |=
+                place[i].kind == SBX_PLACE_PINNED || place[i].kind == SBX_PLACE_CLOSED;
         }
     }
     return kind;
@@ -170,7 +198,7 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
 
 static enum init_verdict worse(enum init_verdict a, enum init_verdict b)
 {
-    return a == INIT_REFUSED || b == INIT_REFUSED           ? INIT_REFUSED
+    return a == INIT_REFUSED || b == INIT_REFUSED             ? INIT_REFUSED
            : a == INIT_NO_DIRECTORY || b == INIT_NO_DIRECTORY ? INIT_NO_DIRECTORY
                                                               : INIT_ALLOWED;
 }
@@ -213,7 +241,7 @@ static enum init_verdict verdict_of(const struct init *init, const char *path, b
     bool has_pinned_below;
     split(path, &parts);
     uint64_t kind = place_of(init, &parts, &depth, &has_closed_below, &has_pinned_below);
-    if (kind == SBX_PLACE_FREE) {
+    if (kind == SBX_PLACE_FREE || kind == SBX_PLACE_PRIVATE) {
         return INIT_ALLOWED; /* private, or not writable: the mount decides */
     }
     if (kind != SBX_PLACE_WRITABLE || parts.is_cut) {
