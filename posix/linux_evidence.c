@@ -150,6 +150,20 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
+/* Real, effective, saved and of the file system: all the same. */
+static void check_ids(struct sbx_evidence_list *list, const char *status, const char *name,
+                      unsigned id)
+{
+    char got[64];
+    char wanted[64];
+    sbx_evidence_field(status, name, got, sizeof got);
+    (void)snprintf(wanted, sizeof wanted, "%u\t%u\t%u\t%u", id, id, id, id);
+    bool is_same = strcmp(wanted, got) == 0;
+    (void)snprintf(wanted, sizeof wanted, "%u", id);
+    got[strcspn(got, "\t")] = '\0';
+    sbx_evidence_add(list, name, wanted, is_same ? wanted : got, is_same);
+}
+
 static void check_status(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
     static const char *const capabilities[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
@@ -159,6 +173,8 @@ static void check_status(struct sbx_evidence_list *list, const struct sbx_held *
     sbx_evidence_slurp(held->pid, "status", status, sizeof status);
     sbx_evidence_field(status, "NoNewPrivs", got, sizeof got);
     sbx_evidence_same(list, "no_new_privs", "1", got);
+    check_ids(list, status, "Uid", (unsigned)held->user);
+    check_ids(list, status, "Gid", (unsigned)held->group);
     sbx_evidence_field(status, "Seccomp", got, sizeof got);
     sbx_evidence_same(list, "seccomp.mode", "2", got);
     sbx_evidence_field(status, "Seccomp_filters", got, sizeof got);
@@ -187,8 +203,8 @@ void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held 
         at += len + (at[len] == ' ');
     }
     if (held->maps_ids) {
-        check_map(list, held->pid, "uid_map", (unsigned)geteuid());
-        check_map(list, held->pid, "gid_map", (unsigned)getegid());
+        check_map(list, held->pid, "uid_map", (unsigned)held->user);
+        check_map(list, held->pid, "gid_map", (unsigned)held->group);
     }
     check_status(list, held);
     if (held->landlock_probe >= 0) {
