@@ -3,6 +3,7 @@
 #include "posix/attend.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #include "common/os.h"
 #include "posix/fd.h"
 #include "posix/signals.h"
+#include "posix/terminal.h"
 
 #include "common/base/banned.h"
 
@@ -24,6 +26,9 @@ struct attendant {
     int report_fd;  /* read end */
     bool has_terminal;
     bool is_box;
+    bool has_own_terminal; /* the box */
+    bool lends_terminal;   /* the box holds the caller's, and could read it */
+    bool is_box_stopped;
     const struct sbx_attend *plan;
     bool was_told_to_stop; /* a stop signal has reached sbx since the child last went on */
     int stopped_by;        /* 0: the child runs */
@@ -48,6 +53,48 @@ static void on_interrupt(struct attendant *attendant)
     attendant->last_interrupt_ns = now;
 }
 
+static bool has_event(const struct attendant *attendant)
+{
+    struct pollfd slot = {.fd = attendant->event_fd, .events = POLLIN};
+    return poll(&slot, 1, 0) > 0;
+}
+
+/* In the background, a plain child would be stopped when it reads from the terminal. Nothing stops a box, which is
+ * in another session: what is typed to the shell would be its. It waits for the foreground. */
+static void let_box_go_on(struct attendant *attendant)
+{
+    if (attendant->is_box_stopped && attendant->lends_terminal && sbx_terminal_is_background()) {
+        sbx_signals_take_default(SIGTTIN);
+        if (has_event(attendant)) {
+            return; /* the SIGCONT that ended it */
+        }
+    }
+    attendant->is_box_stopped = false;
+    order(attendant, SBX_ORDER_CONTINUE);
+}
+
+/* A box is in a session of its own: what the terminal sends to the foreground group (and a shell that ends, to
+ * its jobs) is passed on to the command's group; a stop signal would be ignored there. */
+static void pass_to_box(struct attendant *attendant, struct sbx_signal_event event)
+{
+    switch (event.number) {
+    case SIGTSTP:
+        order(attendant, SBX_ORDER_STOP);
+        break;
+    case SIGCONT:
+        let_box_go_on(attendant);
+        break;
+    case SIGTTIN:
+    case SIGTTOU:
+        break; /* about sbx's own use of the terminal */
+    default:
+        order(attendant, event.from_kernel || event.number == SIGHUP
+                             ? SBX_ORDER_GROUP | event.number
+                             : event.number);
+        break;
+    }
+}
+
 static void on_event(struct attendant *attendant, struct sbx_signal_event event)
 {
     if (event.number == SIGINT) {
@@ -56,12 +103,10 @@ static void on_event(struct attendant *attendant, struct sbx_signal_event event)
     if (event.number == SIGTSTP) {
         attendant->was_told_to_stop = true;
     }
-    /* What the terminal sends, it sends to the whole foreground group: a plain child has it already. A
-     * box is in a session of its own, where a stop signal would be ignored. */
     if (attendant->is_box) {
-        order(attendant, event.number == SIGTSTP ? SIGSTOP : event.number);
+        pass_to_box(attendant, event);
     } else if (!event.from_kernel || event.number == SIGCONT) {
-        order(attendant, event.number);
+        order(attendant, event.number); /* the terminal's signals a plain child has already */
     }
 }
 
@@ -76,6 +121,21 @@ static void read_events(struct attendant *attendant)
     }
 }
 
+/* Of a box with a terminal of its own, the command's stop is its user's wish ("suspend" in a shell). */
+static void stop_with_box(struct attendant *attendant)
+{
+    bool is_wanted =
+        attendant->was_told_to_stop || (attendant->has_own_terminal && attendant->has_terminal);
+    attendant->is_box_stopped = true;
+    if (is_wanted) {
+        attendant->was_told_to_stop = false;
+        sbx_signals_take_default(SIGTSTP);
+        if (!has_event(attendant)) {
+            let_box_go_on(attendant); /* without a shell that could wake it, nothing was stopped */
+        }
+    }
+}
+
 /* A child that stops itself behind a shell's back (SIGSTOP, or without a terminal) does not stop sbx:
  * nobody would wake it. */
 static void stop_with_child(struct attendant *attendant)
@@ -83,11 +143,11 @@ static void stop_with_child(struct attendant *attendant)
     int number = attendant->stopped_by;
     attendant->stopped_by = 0;
     bool is_job_control = number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
-    if (attendant->is_box ? attendant->was_told_to_stop
-                          : is_job_control &&
-                                (attendant->has_terminal || attendant->was_told_to_stop)) {
+    if (attendant->is_box) {
+        stop_with_box(attendant);
+    } else if (is_job_control && (attendant->has_terminal || attendant->was_told_to_stop)) {
         attendant->was_told_to_stop = false;
-        sbx_signals_take_default(attendant->is_box ? SIGTSTP : number);
+        sbx_signals_take_default(number);
         order(attendant, SIGCONT);
     }
 }
@@ -113,6 +173,7 @@ static bool read_reports(struct attendant *attendant, struct sbx_report *final)
         case SBX_REPORT_CONTINUED:
             attendant->stopped_by = 0;
             attendant->was_told_to_stop = false;
+            attendant->is_box_stopped = false;
             break;
         case SBX_REPORT_FAILED:
         case SBX_REPORT_DONE:
@@ -154,6 +215,17 @@ static bool has_terminal(void)
            tcgetpgrp(STDERR_FILENO) >= 0;
 }
 
+/* A terminal of ours that the box is given and can be read through: not when sbx starts in the background. */
+static bool lends_terminal(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        if (tcgetpgrp(fd) >= 0 && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_WRONLY) {
+            return !sbx_terminal_is_background();
+        }
+    }
+    return false;
+}
+
 bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
 {
     AUTO_FD event_read = -1;
@@ -167,6 +239,11 @@ bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
         !sbx_fd_set_nonblocking(event_write) || !sbx_fd_set_nonblocking(report_read)) {
         return false;
     }
+    bool has_own_terminal = plan->box != NULL && plan->box->terminal_fd >= 0;
+    struct sbx_modes modes = {.fd = -1};
+    if (plan->box != NULL) {
+        sbx_modes_save(&modes);
+    }
     struct sbx_signals signals;
     sbx_signals_catch(&signals, event_write);
     struct attendant attendant = {
@@ -175,6 +252,8 @@ bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
         .report_fd = report_read,
         .has_terminal = has_terminal(),
         .is_box = plan->box != NULL,
+        .has_own_terminal = has_own_terminal,
+        .lends_terminal = plan->box != NULL && !has_own_terminal && lends_terminal(),
         .plan = plan,
     };
     sigset_t mask = sbx_signals_block();
@@ -201,6 +280,9 @@ bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
     if (pid > 0) {
         *final = attend(&attendant);
         while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+        }
+        if (final->kind == SBX_REPORT_STOPPED) {
+            sbx_modes_restore(&modes); /* the keeper would have */
         }
     }
     sbx_signals_release(&signals);

@@ -300,7 +300,7 @@ static enum sbx_code prepare(struct sbx_launch *launch, struct bwrap_run *run, s
         code = sbx_mounts_make(launch->arena, policy, &found, &run->mounts, err);
     }
     if (code == SBX_OK) {
-        code = sbx_launch_names(launch, &run->mounts, err);
+        code = sbx_launch_names(launch, &run->mounts, &found, err);
     }
     if (code == SBX_OK) {
         code = set_landlock(launch, run, err);

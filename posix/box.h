@@ -67,7 +67,7 @@ struct sbx_box_child {
     const struct sbx_signals *signals;
     pid_t parent;
     int birth_fd;
-    int stdout_fd, stderr_fd; /* -1: sbx's own */
+    int stdin_fd, stdout_fd, stderr_fd; /* -1: sbx's own */
 };
 noreturn void sbx_box_child_main(const struct sbx_box_child *plan);
 

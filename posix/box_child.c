@@ -78,7 +78,7 @@ noreturn void sbx_box_child_main(const struct sbx_box_child *plan)
     if (box->enter != NULL && !box->enter(box->state)) {
         fail(plan, errno);
     }
-    int command_stdin = stream_of(plan, -1, STDIN_FILENO);
+    int command_stdin = stream_of(plan, plan->stdin_fd, STDIN_FILENO);
     int command_stdout = stream_of(plan, plan->stdout_fd, STDOUT_FILENO);
     int command_stderr = stream_of(plan, plan->stderr_fd, STDERR_FILENO);
     int diagnostics = lift(plan, box->diagnostics_fd);

@@ -12,10 +12,9 @@
 
 #include "posix/child.h"
 #include "posix/fd.h"
-#include "posix/pump.h"
 #include "posix/reports.h"
+#include "posix/streams.h"
 #include "posix/system.h"
-#include "posix/terminal.h"
 
 #include "common/base/banned.h"
 
@@ -31,10 +30,9 @@ static struct keeper {
     bool own_group; /* the child leads a process group; only where orphans get lost */
     pid_t child;    /* 0 once reaped: its number is no longer ours to signal */
     int wake_fd;
-    int birth_fd; /* -1 once the child is born or has failed */
-    struct sbx_pump pump[2];
+    int birth_fd;               /* -1 once the child is born or has failed */
     struct sbx_reports reports; /* of a box's first process */
-    struct sbx_terminal terminal;
+    struct sbx_streams streams;
     bool caller_gone;
     bool is_failed;
     struct sbx_birth_failure failure;
@@ -176,6 +174,12 @@ static void cancel(void)
     keeper.hurries = true;
 }
 
+static bool is_resize(unsigned char order)
+{
+    return keeper.streams.terminal.master_fd >= 0 &&
+           (order == SIGWINCH || order == (SBX_ORDER_GROUP | SIGWINCH));
+}
+
 static void read_control(void)
 {
     unsigned char orders[64];
@@ -187,10 +191,13 @@ static void read_control(void)
     for (ssize_t i = 0; i < got; i++) {
         if (orders[i] == SBX_CONTROL_CANCEL) {
             cancel();
-        } else if (orders[i] == SIGWINCH && keeper.terminal.master_fd >= 0) {
-            sbx_terminal_resize(&keeper.terminal);
+        } else if (is_resize(orders[i])) {
+            sbx_terminal_resize(&keeper.streams.terminal); /* the kernel tells whom it concerns */
         } else {
             signal_child(orders[i]);
+        }
+        if (orders[i] == SBX_ORDER_CONTINUE) {
+            sbx_terminal_take(&keeper.streams.terminal); /* it was in the background */
         }
     }
 }
@@ -243,11 +250,11 @@ static void on_said(const struct sbx_said *said)
         keeper.outcome.started = true;
         break;
     case SBX_SAID_STOPPED:
-        sbx_terminal_give_back(&keeper.terminal);
+        sbx_terminal_give_back(&keeper.streams.terminal);
         report(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
         break;
     case SBX_SAID_CONTINUED:
-        sbx_terminal_take(&keeper.terminal);
+        sbx_terminal_take(&keeper.streams.terminal);
         report(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
         break;
     case SBX_SAID_ENDED:
@@ -268,18 +275,11 @@ static void read_reports(void)
     }
 }
 
-static void step_pumps(void)
+static void check_output(void)
 {
-    for (size_t i = 0; i < SBX_COUNT(keeper.pump); i++) {
-        if (keeper.is_ended) {
-            sbx_pump_drain(&keeper.pump[i]);
-        } else {
-            sbx_pump_step(&keeper.pump[i]);
-        }
-        if (keeper.pump[i].is_over) {
-            note_limit(SBX_LIMIT_OUTPUT);
-            keeper.must_end = true;
-        }
+    if (sbx_streams_is_over(&keeper.streams)) {
+        note_limit(SBX_LIMIT_OUTPUT);
+        keeper.must_end = true;
     }
 }
 
@@ -328,8 +328,7 @@ static int wait_ms(void)
 
 static void wait_for_events(void)
 {
-    enum { CONTROL, WAKE, BIRTH, REPORTS, KEYS, SCREEN, FIRST_PUMP };
-    enum { SLOTS = FIRST_PUMP + SBX_COUNT(keeper.pump) };
+    enum { CONTROL, WAKE, BIRTH, REPORTS, STREAMS, SLOTS = STREAMS + SBX_STREAMS_SLOTS };
     const struct sbx_box *box = keeper.plan->box;
     struct pollfd slot[SLOTS] = {
         [CONTROL] = {.fd = keeper.caller_gone ? -1 : keeper.plan->control_fd, .events = POLLIN},
@@ -338,10 +337,7 @@ static void wait_for_events(void)
         [REPORTS] = {.fd = box == NULL || keeper.reports.is_closed ? -1 : box->reports_fd,
                      .events = POLLIN},
     };
-    sbx_terminal_slots(&keeper.terminal, &slot[KEYS], &slot[SCREEN]);
-    for (size_t i = 0; i < SBX_COUNT(keeper.pump); i++) {
-        slot[FIRST_PUMP + i] = sbx_pump_slot(&keeper.pump[i]);
-    }
+    sbx_streams_slots(&keeper.streams, &slot[STREAMS]);
     if (poll(slot, SLOTS, wait_ms()) < 0) {
         return; /* an interruption: what it announces is in a pipe */
     }
@@ -357,15 +353,12 @@ static void wait_for_events(void)
     if (slot[WAKE].revents != 0) {
         read_wake();
     }
-    sbx_terminal_step(&keeper.terminal, &slot[KEYS], &slot[SCREEN]);
-    step_pumps();
+    if (!keeper.is_ended) {
+        sbx_streams_step(&keeper.streams, &slot[STREAMS]);
+    }
+    check_output();
     check_box();
     check_time();
-}
-
-static uint64_t passed_bytes(void)
-{
-    return keeper.pump[0].passed_bytes + keeper.pump[1].passed_bytes;
 }
 
 /* The tree is gone; what it wrote is still in the pipes. A slow reader is waited for unless the run
@@ -373,12 +366,13 @@ static uint64_t passed_bytes(void)
 static void pass_on_rest(void)
 {
     for (;;) {
-        uint64_t before = passed_bytes();
-        step_pumps();
-        if (sbx_pump_is_done(&keeper.pump[0]) && sbx_pump_is_done(&keeper.pump[1])) {
+        uint64_t before = sbx_streams_passed(&keeper.streams);
+        bool is_done = sbx_streams_drain(&keeper.streams);
+        check_output();
+        if (is_done) {
             return;
         }
-        if (passed_bytes() == before) {
+        if (sbx_streams_passed(&keeper.streams) == before) {
             if (keeper.hurries) {
                 return;
             }
@@ -389,34 +383,14 @@ static void pass_on_rest(void)
 
 /* ---- birth and death ----------------------------------------------------------------------------- */
 
-/* A pipe for one output stream when sbx carries it; -1 in *child_end when the stream is passed. */
-static bool open_stream(struct sbx_pump *pump, int sink, int *child_end)
-{
-    const struct sbx_box *box = keeper.plan->box;
-    uint64_t max_bytes = keeper.plan->run->max_output_bytes;
-    bool keeps_tail = box != NULL && box->watches_stderr && sink == STDERR_FILENO;
-    bool has_terminal = box != NULL && box->terminal_fd >= 0;
-    int source = -1;
-    *child_end = -1;
-    if ((max_bytes != 0 || keeps_tail) && !has_terminal) {
-        if (!sbx_fd_pipe(&source, child_end) || !sbx_fd_set_nonblocking(source)) {
-            return false;
-        }
-    }
-    sbx_pump_init(pump, source, sink, max_bytes, keeps_tail ? &box->share->tail : NULL);
-    return true;
-}
-
 static bool start(void)
 {
     AUTO_FD wake_end = -1;
     AUTO_FD birth_end = -1;
-    AUTO_FD stdout_end = -1;
-    AUTO_FD stderr_end = -1;
-    if (!sbx_fd_pipe(&keeper.wake_fd, &wake_end) || !sbx_fd_set_nonblocking(keeper.wake_fd) ||
-        !sbx_fd_set_nonblocking(wake_end) || !sbx_fd_pipe(&keeper.birth_fd, &birth_end) ||
-        !open_stream(&keeper.pump[0], STDOUT_FILENO, &stdout_end) ||
-        !open_stream(&keeper.pump[1], STDERR_FILENO, &stderr_end)) {
+    struct sbx_streams *streams = &keeper.streams;
+    if (!sbx_streams_open(streams, keeper.plan->box, keeper.plan->run->max_output_bytes) ||
+        !sbx_fd_pipe(&keeper.wake_fd, &wake_end) || !sbx_fd_set_nonblocking(keeper.wake_fd) ||
+        !sbx_fd_set_nonblocking(wake_end) || !sbx_fd_pipe(&keeper.birth_fd, &birth_end)) {
         return false;
     }
     sbx_signals_keep(SBX_TAKE(wake_end, -1)); /* the handler's, for as long as the keeper lives */
@@ -431,8 +405,9 @@ static bool start(void)
             .signals = keeper.plan->signals,
             .parent = self,
             .birth_fd = birth_end,
-            .stdout_fd = stdout_end,
-            .stderr_fd = stderr_end,
+            .stdin_fd = streams->child_in,
+            .stdout_fd = streams->child_out,
+            .stderr_fd = streams->child_err,
         });
     }
     if (child == 0) {
@@ -441,14 +416,15 @@ static bool start(void)
             .parent = self,
             .own_group = keeper.own_group,
             .birth_fd = birth_end,
-            .stdout_fd = stdout_end,
-            .stderr_fd = stderr_end,
+            .stdout_fd = streams->child_out,
+            .stderr_fd = streams->child_err,
         });
     }
     if (child > 0 && keeper.own_group) {
         (void)setpgid(child, child); /* whoever of the two comes first */
     }
     keeper.child = child;
+    sbx_streams_part(streams);
     sbx_signals_unblock(&mask);
     errno = raw;
     return child > 0;
@@ -460,7 +436,8 @@ static void close_account(void)
     const struct sbx_box *box = keeper.plan->box;
     struct rusage usage = {0};
     if (box != NULL ? !keeper.has_status : keeper.child != 0) {
-        keeper.status = SIGKILL; /* it was killed, or it hangs in the kernel and is as good as that */
+        keeper.status =
+            SIGKILL; /* it was killed, or it hangs in the kernel and is as good as that */
         outcome->wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
     }
     if (WIFEXITED(keeper.status)) {
@@ -474,8 +451,8 @@ static void close_account(void)
         outcome->cpu_ns = seconds * SECOND_NS + micros * 1000;
         outcome->peak_memory_bytes = sbx_system_peak_bytes(&usage);
     }
-    outcome->stdout_bytes = keeper.pump[0].passed_bytes;
-    outcome->stderr_bytes = keeper.pump[1].passed_bytes;
+    outcome->stdout_bytes = keeper.streams.out.passed_bytes + keeper.streams.terminal.passed_bytes;
+    outcome->stderr_bytes = keeper.streams.err.passed_bytes;
 }
 
 /* Ends that are the box's: held here, their end of file would never come. */
@@ -494,15 +471,15 @@ static void leave_to_box(const struct sbx_box *box)
 
 static noreturn void fail(enum sbx_birth birth, int step, int raw)
 {
-    report(&(struct sbx_report){
-        .kind = SBX_REPORT_FAILED, .birth = birth, .step = step, .raw = raw});
+    report(
+        &(struct sbx_report){.kind = SBX_REPORT_FAILED, .birth = birth, .step = step, .raw = raw});
     _exit(EXIT_BROKEN);
 }
 
 /* Everything of the box has ended: what is on the host because of it goes too. */
 static void undo_box(const struct sbx_box *box)
 {
-    sbx_terminal_close(&keeper.terminal);
+    sbx_streams_close(&keeper.streams);
     if (box->undo != NULL) {
         box->undo(box->state);
     }
@@ -514,8 +491,6 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
     keeper.plan = plan;
     keeper.adopts = sbx_system_adopt_orphans();
     keeper.own_group = box == NULL && !keeper.adopts && !plan->has_terminal;
-    sbx_terminal_open(&keeper.terminal, box == NULL ? -1 : box->terminal_fd,
-                      box == NULL ? NULL : &box->share->tail);
     if (!start()) {
         int raw = errno;
         if (box != NULL) {
@@ -537,7 +512,6 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
     if (keeper.birth_fd >= 0) {
         read_birth();
     }
-    sbx_terminal_drain(&keeper.terminal);
     pass_on_rest();
     close_account();
     if (box != NULL) {

@@ -24,7 +24,7 @@ struct sbx_keeper_plan {
     int report_fd;     /* write end */
 };
 
-/* Bytes on the control pipe: a signal number to forward, or one of these. */
+/* Bytes on the control pipe: a signal number to forward, of a box any order (init_plan.h), or one of these. */
 enum { SBX_CONTROL_RELEASE = 253, SBX_CONTROL_CANCEL = 255 };
 
 /* The step of the child's birth that failed. */

@@ -65,6 +65,7 @@
 #define CHARACTER_DEVICE 0020000U
 #define BLOCK_DEVICE 0060000U
 #define CREATES 0100U       /* O_CREAT */
+#define ONLY_A_PATH 010000000U /* O_PATH: the kernel makes nothing then */
 #define NAMELESS 020000000U /* the bit of O_TMPFILE that nothing else has */
 
 #define SET_ID "leaves a file on the host that lends its owner's rights"
@@ -243,7 +244,8 @@ const struct sbx_call_rule sbx_call_no_unix[] = {
 #define ENTRY "makes a directory entry"
 #define ASKS(name) RULE(name, SBX_ANSWER_NOTIFY, ENTRY)
 #define ASKS_WHEN(name, flags)                                                                     \
-    RULE_WHEN(name, SBX_ANSWER_NOTIFY, IS(flags, CREATES, CREATES), "the flags have O_CREAT", ENTRY)
+    RULE_WHEN(name, SBX_ANSWER_NOTIFY, IS(flags, CREATES | ONLY_A_PATH, CREATES),                  \
+              "the flags have O_CREAT and not O_PATH", ENTRY)
 
 const struct sbx_call_rule sbx_call_creating[] = {
     ASKS_WHEN("open", 1), ASKS_WHEN("openat", 2), ASKS("creat"),

@@ -341,6 +341,7 @@ static void parted(void *state)
     sbx_fd_close(&launch->orders[1]);
     sbx_fd_close(&launch->reports[1]);
     sbx_fd_close(&launch->box.terminal_slave_fd);
+    sbx_fd_close(&launch->box.terminal_fd);
 }
 
 static bool verify(void *state, const struct sbx_report *held)

@@ -26,7 +26,7 @@ struct sbx_launch {
     unsigned landlock_abi;
     struct sbx_cgroup cgroup;
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
-    char scratch[512];      /* a private directory on the host; "": none */
+    char scratch[512];     /* a private directory on the host; "": none */
 
     int init_fd, plan_fd, diagnostics_fd;
     int orders[2], reports[2]; /* read end, write end */
@@ -58,8 +58,9 @@ void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which);
 /* Gives the helper one more descriptor under this number. */
 void sbx_launch_pass(struct sbx_launch *launch, int fd, int number);
 
-/* Tells sbx-init where names may be made; from now on creating calls are watched if the policy asks for it. */
+/* Tells sbx-init where names may be made, and which not; from now on creating calls are watched if the policy asks for it. */
 enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
+                               const struct sbx_found_list *found,
                                struct sbx_err *err) SBX_MUST_USE;
 
 /* Evidence that is the same for every backend: limits, group, descriptors, environment. */

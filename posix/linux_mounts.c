@@ -180,6 +180,7 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
         return SBX_E_NOMEM;
     }
     mount->is_directory = S_ISDIR(info.st_mode);
+    mount->is_link = S_ISLNK(info.st_mode);
     mount->device = info.st_dev;
     mount->inode = info.st_ino;
     mount->fd = SBX_TAKE(fd, -1);
@@ -206,6 +207,17 @@ static enum sbx_code add_tmpfs(struct making *making, const struct sbx_rule *rul
     return SBX_OK;
 }
 
+/* The link can be replaced while the box runs, and then nothing hides what comes to stand there. */
+static enum sbx_code refuse_linked_mask(const struct sbx_rule *rule, struct sbx_err *err)
+{
+    char real[PATH_MAX];
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                      "\"%s\" is to be closed but is a symbolic link, which a mount cannot hold",
+                      rule->path.text);
+    return sbx_err_hint(err, "close what it leads to: \"%s\"",
+                        realpath(rule->path.text, real) == NULL ? "(nothing now)" : real);
+}
+
 static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule)
 {
     static const enum sbx_mount_kind kinds[] = {[SBX_ACCESS_NONE] = SBX_MOUNT_MASK,
@@ -224,9 +236,22 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
         above != NULL && above->access == SBX_ACCESS_WRITE && rule->access == SBX_ACCESS_READ;
     bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE && !is_carved &&
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
-    enum sbx_code code = add_host(making, kind, rule->path.text, 0, must_exist, &mount);
+    /* What is to be hidden must not be a link: looked at and held in one step. */
+    bool is_strict = rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET;
+    enum sbx_code code = add_host(making, kind, rule->path.text, is_strict ? O_NOFOLLOW : 0,
+                                  must_exist, &mount);
     if (mount != NULL) {
         mount->is_rule = true;
+        if (mount->is_link) {
+            return refuse_linked_mask(rule, making->err);
+        }
+    } else if (code == SBX_OK && rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET &&
+               (rule->node == SBX_NODE_FILE || rule->node == SBX_NODE_DIRECTORY) &&
+               access(rule->path.text, F_OK) != 0 && errno == ENOENT) {
+        (void)sbx_err_set(making->err, SBX_E_INVALID,
+                          "\"%s\" is to be closed, and went away while sbx started",
+                          rule->path.text);
+        return sbx_err_hint(making->err, "something moves it; try again when it is at rest");
     }
     if (code == SBX_OK && mount != NULL && mount->kind != SBX_MOUNT_MASK &&
         mount->kind != SBX_MOUNT_MASK_FILE) {

@@ -16,9 +16,14 @@ static const char *command_name_at(const void *unused, size_t index)
     return index < SBX_CMD_COUNT ? sbx_command_rows[index].name : NULL;
 }
 
+bool sbx_command_runs(enum sbx_command_id id)
+{
+    return id == SBX_CMD_RUN || id == SBX_CMD_SHELL;
+}
+
 int sbx_usage_status(enum sbx_command_id id)
 {
-    return id == SBX_CMD_RUN ? SBX_EXIT_REFUSED : SBX_EXIT_USAGE;
+    return sbx_command_runs(id) ? SBX_EXIT_REFUSED : SBX_EXIT_USAGE;
 }
 
 void sbx_cli_print_failure(const struct sbx_cli *cli, const struct sbx_err *err,
@@ -32,7 +37,7 @@ void sbx_cli_print_failure(const struct sbx_cli *cli, const struct sbx_err *err,
 
 int sbx_cli_fail(struct sbx_cli *cli, const struct sbx_err *err, int status)
 {
-    if (cli->args.command == SBX_CMD_RUN) return sbx_run_refuse(cli, err, status);
+    if (sbx_command_runs(cli->args.command)) return sbx_run_refuse(cli, err, status);
     AUTO_BUF text;
     sbx_buf_init(&text, 16u << 20);
     if (!cli->out.json) {

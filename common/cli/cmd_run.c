@@ -1,8 +1,9 @@
-/* sbx run: one command in a box; its streams and its exit status are the command's own. */
+/* sbx run and sbx shell: a command in a box; its streams and its exit status are the command's own. */
 #include <inttypes.h>
 
 #include "common/cli/report.h"
 #include "common/cli/run_report.h"
+#include "common/cli/shell.h"
 #include "common/run/warning.h"
 
 #include "common/base/banned.h"
@@ -267,7 +268,9 @@ static void explain_denials(struct sbx_cli *cli, const struct run_report *report
                                      .ceiling = &report->setup->ceiling,
                                      .may = may_outside};
     sbx_denials_find(&cli->arena, &input, out);
-    bool is_wanted = (report->status != 0 || cli->out.verbose) && !cli->out.quiet;
+    /* A shell's status is its last command's, and what it was denied its user has seen. */
+    bool is_failure = report->status != 0 && cli->args.command != SBX_CMD_SHELL;
+    bool is_wanted = (is_failure || cli->out.verbose) && !cli->out.quiet;
     if (!is_wanted || json_goes_to_stderr(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 4u << 20);
@@ -289,25 +292,50 @@ static int finish(struct sbx_cli *cli, struct run_report *report)
     return (int)report->status;
 }
 
-int sbx_cmd_run(struct sbx_cli *cli)
+static int run_words(struct sbx_cli *cli, struct run_report *report, const char *const *words)
 {
     static struct sbx_prepared prepared;
-    struct sbx_setup setup;
     struct sbx_run_record record = {0};
+    struct sbx_err err = {0};
+    if (sbx_setup_decide(cli, words, report->setup, &prepared, &err) != SBX_OK)
+        return refuse(cli, report, &err, SBX_EXIT_REFUSED);
+    if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, report->setup, &prepared);
+    report->prepared = &prepared;
+    tell_findings(cli);
+    if (prepared.selection.warns) warn_unsandboxed(cli);
+    enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
+    report->record = &record; /* a box that was not released has evidence too: it says why */
+    if (code != SBX_OK) return refuse(cli, report, &err, failure_status(code));
+    return finish(cli, report);
+}
+
+int sbx_cmd_run(struct sbx_cli *cli)
+{
+    struct sbx_setup setup;
     struct sbx_err err = {0};
     struct run_report report = {.setup = &setup};
     int bad_target = check_json_target(cli);
     if (bad_target != SBX_EXIT_OK) return bad_target;
     if (cli->args.rest_count == 0) return sbx_cli_usage(cli, "no command is given");
     if (cli->args.rest[0][0] == '\0') return sbx_cli_usage(cli, "the command is empty");
-    if (sbx_setup_prepare(cli, cli->args.rest, &setup, &prepared, &err) != SBX_OK)
+    if (sbx_setup_make(cli, &setup, &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
-    if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, &setup, &prepared);
-    report.prepared = &prepared;
-    tell_findings(cli);
-    if (prepared.selection.warns) warn_unsandboxed(cli);
-    enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
-    report.record = &record; /* a box that was not released has evidence too: it says why */
-    if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
-    return finish(cli, &report);
+    return run_words(cli, &report, cli->args.rest);
+}
+
+int sbx_cmd_shell(struct sbx_cli *cli)
+{
+    struct sbx_setup setup;
+    struct sbx_err err = {0};
+    struct run_report report = {.setup = &setup};
+    const char *words[2] = {NULL, NULL};
+    int bad_target = check_json_target(cli);
+    if (bad_target != SBX_EXIT_OK) return bad_target;
+    if (cli->args.rest_count > 0)
+        return sbx_cli_usage(cli, "sbx shell takes no command; to run one: sbx run --tty -- %s",
+                             cli->args.rest[0]);
+    if (sbx_setup_make(cli, &setup, &err) != SBX_OK ||
+        sbx_shell_choose(cli, &setup, &words[0], &err) != SBX_OK)
+        return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
+    return run_words(cli, &report, words);
 }

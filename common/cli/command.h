@@ -32,6 +32,9 @@ struct sbx_command_row {
 };
 extern const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT]; /* indexed by id */
 
+/* Does it start a command, whose streams and status are its own? */
+bool sbx_command_runs(enum sbx_command_id id);
+
 /* Status for a wrong command line of that command. */
 int sbx_usage_status(enum sbx_command_id id);
 
@@ -50,6 +53,7 @@ int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status);
 int sbx_cli_usage(struct sbx_cli *cli, const char *format, ...) SBX_PRINTF(2, 3);
 
 int sbx_cmd_run(struct sbx_cli *cli);
+int sbx_cmd_shell(struct sbx_cli *cli);
 int sbx_cmd_explain(struct sbx_cli *cli);
 int sbx_cmd_why(struct sbx_cli *cli);
 int sbx_cmd_verify(struct sbx_cli *cli);

@@ -19,6 +19,13 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
                      "sbx run -p strict -r :cwd -- ./a.out\n"
                      "sbx run --net deny -E PATH -t 2m -- npm test",
                      sbx_cmd_run},
+    [SBX_CMD_SHELL] =
+        {SBX_CMD_SHELL, "shell", "[OPTION…]", "an interactive shell in a box",
+         "The caller's $SHELL if the box may read it, else /bin/bash or /bin/sh, with the access "
+         "that sbx run would give, a terminal of its own when standard input is one, and the "
+         "caller's TERM. It lasts until it is left: a time limit holds only when -t or the "
+         "manifest declares it. The exit status is the shell's, or as of sbx run.",
+         "sbx shell\nsbx shell --net deny -w :cwd\nsbx shell -p strict --dry-run", sbx_cmd_shell},
     [SBX_CMD_EXPLAIN] =
         {SBX_CMD_EXPLAIN, "explain", "[OPTION…] [--] [COMMAND [ARG…]]",
          "print the plan, tiers and reasons; run nothing",

@@ -5,7 +5,8 @@
 
 #define BIT(command) (1u << SBX_CMD_##command)
 #define ALL_COMMANDS ((1u << SBX_CMD_COUNT) - 1)
-#define PLANNERS (BIT(RUN) | BIT(EXPLAIN) | BIT(WHY))
+#define RUNNERS (BIT(RUN) | BIT(SHELL))
+#define PLANNERS (RUNNERS | BIT(EXPLAIN) | BIT(WHY))
 #define REPORTERS                                                                                  \
     (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(DOCTOR) | BIT(VERSION) | \
      BIT(HELP))
@@ -20,16 +21,20 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
                           "plan for linux, macos or windows instead of this machine",
                           BIT(EXPLAIN) | BIT(WHY) | BIT(VERIFY) | BIT(PROFILE)},
     [SBX_OPT_DRY_RUN] = {SBX_OPT_DRY_RUN, "dry-run", 0, NULL, "print the plan and run nothing",
-                         BIT(RUN)},
-    [SBX_OPT_JSON] = {SBX_OPT_JSON, "json", 0, NULL,
-                      "one JSON object instead of text; run: after the command, on standard error",
-                      ALL_COMMANDS},
+                         RUNNERS},
+    [SBX_OPT_TTY] = {SBX_OPT_TTY, "tty", 0, NULL,
+                     "a terminal of its own for the command, which also gets the caller's TERM",
+                     RUNNERS | BIT(EXPLAIN)},
+    [SBX_OPT_JSON] =
+        {SBX_OPT_JSON, "json", 0, NULL,
+         "one JSON object instead of text; run and shell: after the command, on standard error",
+         ALL_COMMANDS},
     [SBX_OPT_RESULT] = {SBX_OPT_RESULT, "result", 0, "FILE", "write the JSON outcome to FILE",
-                        BIT(RUN)},
+                        RUNNERS},
     [SBX_OPT_JSON_FD] = {SBX_OPT_JSON_FD, "json-fd", 0, "N",
-                         "write the JSON outcome to descriptor N", BIT(RUN)},
+                         "write the JSON outcome to descriptor N", RUNNERS},
     [SBX_OPT_EVIDENCE] = {SBX_OPT_EVIDENCE, "evidence", 0, NULL,
-                          "say what was read back of the box after it was built", BIT(RUN)},
+                          "say what was read back of the box after it was built", RUNNERS},
     [SBX_OPT_PATH] = {SBX_OPT_PATH, "path", 0, "PATH", "the path asked about", BIT(WHY)},
     [SBX_OPT_OP] = {SBX_OPT_OP, "op", 0, "OP", "read, write or exec (default read)", BIT(WHY)},
     [SBX_OPT_URL] = {SBX_OPT_URL, "url", 0, "[METHOD] URL", "the request asked about", BIT(WHY)},

@@ -9,6 +9,7 @@
 /* Commands, as bits in an option's mask. */
 enum sbx_command_id {
     SBX_CMD_RUN,
+    SBX_CMD_SHELL,
     SBX_CMD_EXPLAIN,
     SBX_CMD_WHY,
     SBX_CMD_VERIFY,
@@ -29,6 +30,7 @@ enum sbx_option_id {
     SBX_OPT_NO_MANIFEST,
     SBX_OPT_PLATFORM,
     SBX_OPT_DRY_RUN,
+    SBX_OPT_TTY,
     SBX_OPT_JSON,
     SBX_OPT_RESULT,
     SBX_OPT_JSON_FD,

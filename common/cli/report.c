@@ -6,7 +6,7 @@
 void sbx_report_open(struct sbx_jsonw *json, struct sbx_buf *buf, const struct sbx_cli *cli)
 {
     /* A run's object shares its stream with the command's output: one line, the last, is found again. */
-    sbx_jsonw_init(json, buf, cli->args.command != SBX_CMD_RUN);
+    sbx_jsonw_init(json, buf, !sbx_command_runs(cli->args.command));
     sbx_jsonw_object(json);
     sbx_jsonw_pair_u64(json, "schema_version", 1);
     sbx_jsonw_pair_text(json, "command", sbx_command_rows[cli->args.command].name);

@@ -211,12 +211,11 @@ static void log_decision(const struct sbx_prepared *prepared)
     sbx_log(SBX_LOG_INFO, "plan %s", prepared->plan.digest);
 }
 
-enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
-                                struct sbx_setup *setup, struct sbx_prepared *out,
-                                struct sbx_err *err)
+enum sbx_code sbx_setup_decide(struct sbx_cli *cli, const char *const *command,
+                               const struct sbx_setup *setup, struct sbx_prepared *out,
+                               struct sbx_err *err)
 {
-    enum sbx_code code = sbx_setup_make(cli, setup, err);
-    if (code != SBX_OK) return code;
+    bool is_shell = cli->args.command == SBX_CMD_SHELL;
     struct sbx_prepare_input input = {
         .manifest = &setup->manifest,
         .context = &setup->context,
@@ -224,6 +223,9 @@ enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
         .request = sbx_os_env(&cli->arena, "SBX_SANDBOX"),
         .opt_in = sbx_os_env(&cli->arena, "SBX_ALLOW_NO_SANDBOX"),
         .command = command,
+        .wants_terminal =
+            cli->args.given[SBX_OPT_TTY] || (is_shell && sbx_os_is_terminal(SBX_STDIN)),
+        .is_session = is_shell,
         .probes = &cli->probes,
     };
     /* What the caller's machine is told to use says nothing about another one. */
@@ -231,7 +233,15 @@ enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
     sbx_log(SBX_LOG_INFO, "cwd %s, home %s", setup->context.cwd.text, setup->context.home.text);
     sbx_log(SBX_LOG_INFO, "manifest %s",
             setup->found == SBX_FOUND_NOTHING ? "none" : setup->manifest_path.text);
-    code = sbx_prepare(&cli->arena, &input, &cli->findings, out, err);
+    enum sbx_code code = sbx_prepare(&cli->arena, &input, &cli->findings, out, err);
     if (code == SBX_OK) log_decision(out);
     return code;
+}
+
+enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
+                                struct sbx_setup *setup, struct sbx_prepared *out,
+                                struct sbx_err *err)
+{
+    enum sbx_code code = sbx_setup_make(cli, setup, err);
+    return code != SBX_OK ? code : sbx_setup_decide(cli, command, setup, out, err);
 }

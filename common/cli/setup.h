@@ -22,7 +22,12 @@ struct sbx_setup {
 enum sbx_code sbx_setup_make(struct sbx_cli *cli, struct sbx_setup *out,
                              struct sbx_err *err) SBX_MUST_USE;
 
-/* sbx_setup_make and sbx_prepare. */
+/* sbx_prepare of what sbx_setup_make made. */
+enum sbx_code sbx_setup_decide(struct sbx_cli *cli, const char *const *command,
+                               const struct sbx_setup *setup, struct sbx_prepared *out,
+                               struct sbx_err *err) SBX_MUST_USE;
+
+/* Both. */
 enum sbx_code sbx_setup_prepare(struct sbx_cli *cli, const char *const *command,
                                 struct sbx_setup *setup, struct sbx_prepared *out,
                                 struct sbx_err *err) SBX_MUST_USE;

@@ -12,7 +12,7 @@
 
 static const struct sbx_step_text native_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"clone with user, mount, pid, network, ipc, uts and cgroup namespaces", "kill the namespace"},
     {"in the box: private root, /proc, /dev, /tmp; grants in order; masks and protections", NULL},
@@ -24,7 +24,7 @@ static const struct sbx_step_text native_steps[] = {
 static const struct sbx_step_text bwrap_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
     {"check bwrap: absolute path, owner, mode, version", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"start bwrap with an empty environment, all arguments over a descriptor",
      "kill the namespace"},
@@ -35,7 +35,7 @@ static const struct sbx_step_text bwrap_steps[] = {
 
 static const struct sbx_step_text landlock_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"make a private temporary directory", "remove the directory"},
     {"in the child: resource limits, no-new-privs, Landlock, seccomp", NULL},
@@ -90,7 +90,8 @@ static const struct sbx_step_text fail_closed_steps[] = {{"refuse; nothing is st
 
 #define LINUX_FULL                                                                                 \
     (SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_PROTECT | SBX_CAN_TMPFS | SBX_CAN_SOCKETS | \
-     SBX_CAN_NET_DENY | SBX_CAN_ALLOW_HOSTS | SBX_CAN_IDENTITY | SBX_CAN_DEEP_GLOBS)
+     SBX_CAN_NET_DENY | SBX_CAN_ALLOW_HOSTS | SBX_CAN_IDENTITY | SBX_CAN_DEEP_GLOBS |              \
+     SBX_CAN_TERMINAL)
 
 static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
     [SBX_BACKEND_NATIVE] = {SBX_BACKEND_NATIVE, L, LINUX_FULL, true, 30 * SECOND,
@@ -102,8 +103,9 @@ static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
                            "install bubblewrap: apt-get install bubblewrap, dnf install bubblewrap",
                            bwrap_steps},
     [SBX_BACKEND_LANDLOCK] = {SBX_BACKEND_LANDLOCK, L,
-                              SBX_CAN_MASK_READ | SBX_CAN_NET_DENY | SBX_CAN_IDENTITY, true,
-                              30 * SECOND, "Landlock and seccomp, without namespaces",
+                              SBX_CAN_MASK_READ | SBX_CAN_NET_DENY | SBX_CAN_IDENTITY |
+                                  SBX_CAN_TERMINAL,
+                              true, 30 * SECOND, "Landlock and seccomp, without namespaces",
                               "use a kernel with Landlock (5.13 or newer, lsm=landlock)",
                               landlock_steps},
     [SBX_BACKEND_APPCONTAINER] = {SBX_BACKEND_APPCONTAINER, X,
@@ -133,7 +135,7 @@ static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
                                   SBX_CAN_ALLOW_HOSTS | SBX_CAN_IMAGE,
                               true, 60 * SECOND, "an external engine over HTTP",
                               "configure its address and key", external_steps},
-    [SBX_BACKEND_NONE] = {SBX_BACKEND_NONE, L | M | X, ~0u, false, 30 * SECOND,
+    [SBX_BACKEND_NONE] = {SBX_BACKEND_NONE, L | M | X, ~0u ^ SBX_CAN_TERMINAL, false, 30 * SECOND,
                           "no isolation; the environment is still dropped", NULL, none_steps},
     [SBX_BACKEND_FAIL_CLOSED] = {SBX_BACKEND_FAIL_CLOSED, L | M | X, ~0u, false, 30 * SECOND,
                                  "refuses every run", NULL, fail_closed_steps},

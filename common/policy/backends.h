@@ -20,6 +20,7 @@ enum sbx_can {
     SBX_CAN_RAW_ARGS = 1u << 8,
     SBX_CAN_DEEP_GLOBS = 1u << 9, /* globs with ** */
     SBX_CAN_IMAGE = 1u << 10,
+    SBX_CAN_TERMINAL = 1u << 11, /* a terminal of the command's own */
 };
 
 /* One line of a plan: what is done, and how it is undone (NULL: it ends with the process). */

@@ -187,6 +187,7 @@ void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json)
     json_network(json, policy);
     sbx_jsonw_pair_text(json, "syscalls", sbx_name_text(sbx_syscalls_names, (int)policy->syscalls));
     json_limits(json, plan);
+    sbx_jsonw_pair_bool(json, "terminal", plan->wants_terminal);
     json_env(json, policy);
     json_expert(json, policy);
     json_tiers(json, plan);

@@ -118,7 +118,10 @@ static void print_limits(const struct sbx_plan *plan, struct sbx_buf *out)
     const struct sbx_limits *limits = &plan->policy->limits;
     label(out, "limits");
     sbx_buf_add_text(out, "time ");
-    sbx_duration_print(plan->timeout_ns, out);
+    if (plan->timeout_ns == SBX_PLAN_SESSION_NS)
+        sbx_buf_add_text(out, "not limited (365 days at most)");
+    else
+        sbx_duration_print(plan->timeout_ns, out);
     if (plan->timeout_is_default) sbx_buf_add_text(out, " (default)");
     if (plan->memory_bytes != 0) {
         sbx_buf_add_text(out, " | memory ");
@@ -242,6 +245,10 @@ void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out)
     sbx_buf_printf(out, "%s\n", sbx_name_text(sbx_syscalls_names, (int)policy->syscalls));
     print_limits(plan, out);
     print_env(plan, out);
+    if (plan->wants_terminal) {
+        label(out, "terminal");
+        sbx_buf_add_text(out, "one of its own\n");
+    }
     label(out, "cwd");
     sbx_buf_add_visible(out, (struct sbx_str){policy->cwd.text, policy->cwd.len}, false);
     sbx_buf_add_char(out, '\n');

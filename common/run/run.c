@@ -1,6 +1,8 @@
 /* The pipeline: manifest → policy → selection → plan → backend. */
 #include "common/run/run.h"
 
+#include <string.h>
+
 #include "common/os.h"
 
 #include "common/base/banned.h"
@@ -32,6 +34,35 @@ static void select_backend(struct sbx_arena *arena, const struct sbx_prepare_inp
     }
 }
 
+/* A program that does not know its terminal cannot use it. What is declared counts more. */
+static bool pass_term(struct sbx_arena *arena, struct sbx_policy *policy)
+{
+    static const char name[] = "TERM";
+    size_t place = 0;
+    for (size_t i = 0; i < policy->env_count; i++)
+        if (sbx_text_eq(policy->env[i].name, name)) return true;
+    for (size_t i = 0; i < policy->env_pass_count; i++) {
+        if (sbx_text_eq(policy->env_pass[i], name)) return true;
+        if (strcmp(policy->env_pass[i], name) < 0) place = i + 1;
+    }
+    const char **names = SBX_NEW_ARRAY(arena, const char *, policy->env_pass_count + 1);
+    if (names == NULL) return false;
+    for (size_t i = 0; i < policy->env_pass_count; i++)
+        names[i < place ? i : i + 1] = policy->env_pass[i];
+    names[place] = name;
+    policy->env_pass = names;
+    policy->env_pass_count++;
+    return true;
+}
+
+/* The default would end a shell while its user thinks; the administrator's bound still counts. */
+static void last_long(struct sbx_limits *limits)
+{
+    bool is_bounded = limits->timeout_max_ns != 0 && limits->timeout_max_ns < SBX_PLAN_SESSION_NS;
+    if (limits->timeout_ns == 0)
+        limits->timeout_ns = is_bounded ? limits->timeout_max_ns : SBX_PLAN_SESSION_NS;
+}
+
 enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_input *input,
                           struct sbx_findings *findings, struct sbx_prepared *out,
                           struct sbx_err *err)
@@ -45,9 +76,26 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
     else
         sbx_os_facts(arena, &out->facts);
     select_backend(arena, input, out);
+    if (input->is_session) last_long(&out->policy.limits);
+    if (input->wants_terminal && !pass_term(arena, &out->policy)) return sbx_err_nomem(err);
     enum sbx_backend_id described = sbx_plan_backend(&out->selection, &out->policy);
-    return sbx_plan_make(arena, &out->policy, &out->facts, described, input->command, &out->plan,
-                         err);
+    enum sbx_code code =
+        sbx_plan_make(arena, &out->policy, &out->facts, described, input->command, &out->plan, err);
+    /* A shell without a box has the caller's terminal already. */
+    if (code == SBX_OK)
+        out->plan.wants_terminal =
+            input->wants_terminal && !(input->is_session && described == SBX_BACKEND_NONE);
+    return code;
+}
+
+static enum sbx_code check_terminal(const struct sbx_prepared *prepared, struct sbx_err *err)
+{
+    const struct sbx_backend_row *row = sbx_backend_row(prepared->selection.backend);
+    if (!prepared->plan.wants_terminal || (row->can & SBX_CAN_TERMINAL)) return SBX_OK;
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                      "the backend %s cannot give the command a terminal of its own",
+                      sbx_name_text(sbx_backend_names, (int)row->id));
+    return sbx_err_hint(err, "leave out --tty: the command then has the caller's streams");
 }
 
 enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepared,
@@ -56,5 +104,7 @@ enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepar
     const struct sbx_backend *backend = sbx_backend_find(prepared->selection.backend);
     if (backend == NULL)
         return sbx_err_set(err, SBX_E_INTERNAL, "a backend was selected that is not built in");
+    enum sbx_code code = check_terminal(prepared, err);
+    if (code != SBX_OK) return code;
     return backend->run(arena, &prepared->plan, &prepared->selection, out, err);
 }

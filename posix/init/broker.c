@@ -120,14 +120,23 @@ static long make_symlink(const struct call *call, uint64_t target, int32_t base,
 
 /* ---- two names ----------------------------------------------------------------------------------- */
 
+/* A link's source is looked at before the place of the link; what is renamed, after both places are found. */
 static long find_two(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
-                     uint64_t to)
+                     uint64_t to, const uint64_t *link_flags)
 {
     long answer = read_place(call, from_base, from, &first);
     if (answer < 0) {
         return answer;
     }
-    answer = read_place(call, to_base, to, &second);
+    if (link_flags != 0) {
+        struct statx info;
+        bool follows = (*link_flags & AT_SYMLINK_FOLLOW) != 0;
+        answer = SYS5(statx, first.spot.directory, first.spot.last,
+                      follows ? 0 : AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info);
+    }
+    if (answer >= 0) {
+        answer = read_place(call, to_base, to, &second);
+    }
     if (answer < 0) {
         (void)SYS1(close, first.spot.directory);
     }
@@ -149,7 +158,7 @@ static long make_link(const struct call *call, int32_t from_base, uint64_t from,
     if ((flags & AT_EMPTY_PATH) != 0) {
         return NOT_FOUND; /* as without the capability it needs */
     }
-    long answer = find_two(call, from_base, from, to_base, to);
+    long answer = find_two(call, from_base, from, to_base, to, &flags);
     if (answer < 0) {
         return answer;
     }
@@ -190,7 +199,7 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
     bool exchanges = (flags & 2) != 0; /* RENAME_EXCHANGE */
     /* The kernel looks at the flags before the paths. */
     long answer = SYS5(renameat2, HERE, "", HERE, "", flags);
-    answer = answer == INVALID ? INVALID : find_two(call, from_base, from, to_base, to);
+    answer = answer == INVALID ? INVALID : find_two(call, from_base, from, to_base, to, 0);
     if (answer < 0) {
         return answer;
     }

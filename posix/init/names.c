@@ -108,9 +108,11 @@ static bool is_any_depth(const struct parts *pattern, unsigned i)
 
 /* How far a pattern gets along the path. */
 struct reach {
-    bool covers;     /* it ends at a component beyond `first`: this path or a directory above it is locked */
+    bool
+        covers; /* it ends at a component beyond `first`: this path or a directory above it is locked */
     bool covers_all; /* … and that is the last component */
-    uint64_t goes_on; /* where in the pattern the path ended, as bits: something below would be locked */
+    uint64_t
+        goes_on; /* where in the pattern the path ended, as bits: something below would be locked */
 };
 
 /* A "**" may stand for nothing: where it begins, what follows it may begin too. */
@@ -178,17 +180,17 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
         static struct parts other;
         split((const char *)init_at(init, place[i].path), &other);
         unsigned shared = 0;
-        while (shared < other.count && shared < path->count &&
-               is_same(&other, path, shared)) {
+        while (shared < other.count && shared < path->count && is_same(&other, path, shared)) {
             shared++;
         }
         if (shared == other.count && shared >= *depth) {
             kind = place[i].kind;
             *depth = shared;
         } else if (shared == path->count) {
-            *has_pinned_below |= place[i].kind == SBX_PLACE_PINNED;
-            *has_closed_below |= place[i].kind == SBX_PLACE_PINNED ||
-                                 place[i].kind == SBX_PLACE_CLOSED;
+            *has_pinned_below |=
+                place[i].kind == SBX_PLACE_PINNED || place[i].kind == SBX_PLACE_PRIVATE;
+            *has_closed_below |=
+                place[i].kind == SBX_PLACE_PINNED || place[i].kind == SBX_PLACE_CLOSED;
         }
     }
     return kind;
@@ -196,7 +198,7 @@ static uint64_t place_of(const struct init *init, const struct parts *path, unsi
 
 static enum init_verdict worse(enum init_verdict a, enum init_verdict b)
 {
-    return a == INIT_REFUSED || b == INIT_REFUSED           ? INIT_REFUSED
+    return a == INIT_REFUSED || b == INIT_REFUSED             ? INIT_REFUSED
            : a == INIT_NO_DIRECTORY || b == INIT_NO_DIRECTORY ? INIT_NO_DIRECTORY
                                                               : INIT_ALLOWED;
 }
@@ -239,7 +241,7 @@ static enum init_verdict verdict_of(const struct init *init, const char *path, b
     bool has_pinned_below;
     split(path, &parts);
     uint64_t kind = place_of(init, &parts, &depth, &has_closed_below, &has_pinned_below);
-    if (kind == SBX_PLACE_FREE) {
+    if (kind == SBX_PLACE_FREE || kind == SBX_PLACE_PRIVATE) {
         return INIT_ALLOWED; /* private, or not writable: the mount decides */
     }
     if (kind != SBX_PLACE_WRITABLE || parts.is_cut) {

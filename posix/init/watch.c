@@ -12,7 +12,15 @@
 
 #include "common/base/banned.h"
 
-enum { TERM = 15, KILL = 9, CHILD = 17, CONT = 18, SIGNAL_SET_BYTES = 8, CONTINUED = 0xffff };
+enum {
+    TERM = 15,
+    KILL = 9,
+    CHILD = 17,
+    CONT = 18,
+    STOP = 19,
+    SIGNAL_SET_BYTES = 8,
+    CONTINUED = 0xffff
+};
 
 static noreturn void end(void)
 {
@@ -39,12 +47,22 @@ static void release(struct init *init)
     }
 }
 
-static void ask_all(const struct init *init)
+/* The first process of a box sees nobody else's. Elsewhere it is the command's group: the number is its own
+ * until the command is reaped. */
+static void tell_all(const struct init *init, int number)
 {
-    int whom = (init->plan->flags & SBX_INIT_IS_FIRST) != 0 ? -1 : init->child;
-    if (whom != 0) {
-        (void)SYS2(kill, whom, TERM);
-        (void)SYS2(kill, whom, CONT); /* a stopped process handles TERM only when it goes on */
+    int whom = (init->plan->flags & SBX_INIT_IS_FIRST) != 0 ? -1 : -init->child;
+    if (init->child > 0) {
+        (void)SYS2(kill, whom, number);
+    }
+}
+
+/* The held process blocks signals until just before exec: what comes early is kept, not lost. */
+static void tell_command(const struct init *init, unsigned char order)
+{
+    int number = order & ~SBX_ORDER_GROUP;
+    if (init->child > 0) {
+        (void)SYS2(kill, (order & SBX_ORDER_GROUP) != 0 ? -init->child : init->child, number);
     }
 }
 
@@ -61,14 +79,19 @@ static void read_orders(struct init *init)
             release(init);
             break;
         case SBX_ORDER_ASK_ALL:
-            ask_all(init);
+            tell_all(init, TERM);
+            tell_all(init, CONT); /* a stopped process handles TERM only when it goes on */
+            break;
+        case SBX_ORDER_STOP:
+            tell_all(init, STOP);
+            break;
+        case SBX_ORDER_CONTINUE:
+            tell_all(init, CONT);
             break;
         case SBX_ORDER_END:
             end_now(init);
         default:
-            if (init->child > 0 && init->is_started) {
-                (void)SYS2(kill, init->child, order[i]);
-            }
+            tell_command(init, order[i]);
             break;
         }
     }

@@ -69,7 +69,11 @@ def check_make(root):
     targets = set(re.findall(r"^([a-z]+):", document.read(root / "Makefile"), re.M))
     findings = []
     for path in document.documents(root):
-        for target in re.findall(r"(?:^|`)make ([a-z]+)(?=[`\s])", document.read(path), re.M):
+        text = document.read(path)
+        named = re.findall(r"`make ([a-z]+)(?=[` ])", document.FENCE.sub("", text))
+        for block in document.blocks(text):
+            named += re.findall(r"^(?:\$ )?make ([a-z]+)\b", block.text, re.M)
+        for target in named:
             if target not in targets:
                 findings.append(f"{path.relative_to(root)}: make {target}: no such target")
     return findings

@@ -52,6 +52,7 @@ BAD = [
     ("a document nobody links", consistent.check_reachable, {"docs/C.md": "# C"}),
     ("a file that is gone", consistent.check_paths, {"docs/B.md": "see `tests/gone.c`"}),
     ("a target that is gone", consistent.check_make, {"docs/B.md": "`make gone`"}),
+    ("a target that is gone in a block", consistent.check_make, {"docs/B.md": "```sh\nmake gone  # x\n```\n"}),
     ("a variable nobody tells of", consistent.check_variables,
      {"common/b.c": 'sbx_os_env(arena, "SECRET");'}),
     ("a variable nobody reads", consistent.check_variables,

@@ -1,5 +1,6 @@
 """Paths that are not what they seem: links, swaps while sbx starts, spellings, overlaps, hostile names."""
 
+import ctypes
 import itertools
 import os
 import pathlib
@@ -13,8 +14,19 @@ BWRAP = ("bwrap",)
 WHY = "Landlock knows no exception below a writable directory: such a manifest is refused"
 
 
+AT_FDCWD, RENAME_EXCHANGE = -100, 2
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def exchange(one, other):
+    """Both names at once, so that neither is ever absent."""
+    if LIBC.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) != 0:
+        raise OSError(ctypes.get_errno(), "renameat2")
+
+
 class Swapper:
-    """Changes a path as fast as it can between a directory and a link to elsewhere, while it is entered."""
+    """Changes a path as fast as it can between a directory and a link to elsewhere, while it is entered. It is
+    there at every moment: what the host makes after a start is another matter (docs/LINUX.md)."""
 
     def __init__(self, path, target):
         self.path = pathlib.Path(path)
@@ -26,21 +38,24 @@ class Swapper:
 
     def _swap(self):
         while not self.end.is_set():
-            for step in (lambda: os.rename(self.path, self.aside), lambda: os.symlink(self.target, self.path),
-                         lambda: os.unlink(self.path), lambda: os.rename(self.aside, self.path)):
+            for _ in range(2):
                 try:
-                    step()
+                    exchange(self.path, self.aside)
                 except OSError:
                     pass  # somebody else made something there meanwhile: part of the game
             self.count += 1
 
     def __enter__(self):
+        os.symlink(self.target, self.aside)
         self.thread.start()
         return self
 
     def __exit__(self, *_):
         self.end.set()
         self.thread.join()
+        if self.path.is_symlink():
+            exchange(self.path, self.aside)
+        os.unlink(self.aside)
 
 
 def raced(s, path, ids, **options):

@@ -20,7 +20,7 @@ ARCHITECTURE = """# A
 | `run` | `base`, `os.h` |
 | `os.h` | `base` |
 | `win`, `posix` | `base`, `os.h` |
-| `posix/init` | `base/banned`, `posix/plan` |
+| `posix/init` | `base/banned`, `posix/plan.h` |
 ## Next
 | `base` | `policy` |
 """

@@ -42,7 +42,8 @@ def table(root):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if line.lstrip().startswith("|") and len(cells) >= 2 and "`" in cells[0]:
             for room in re.findall(r"`([^`]+)`", cells[0]):
-                rows[room] = set(re.findall(r"`([^`]+)`", cells[1]))
+                rows[room] = {re.sub(r"(?<=/)(.*)\.h$", r"\1", entry)
+                              for entry in re.findall(r"`([^`]+)`", cells[1])}
     return rows
 
 

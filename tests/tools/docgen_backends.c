@@ -210,7 +210,8 @@ void docgen_print_shapes(struct sbx_buf *out)
                   {SBX_CAN_ALLOW_HOSTS, "network `allow_hosts`"},
                   {SBX_CAN_IDENTITY, "`user` and `group`"},
                   {SBX_CAN_RAW_ARGS, "`raw_args`"},
-                  {SBX_CAN_IMAGE, "`image`"}};
+                  {SBX_CAN_IMAGE, "`image`"},
+                  {SBX_CAN_TERMINAL, "a terminal of the command's own (`--tty`, `sbx shell`)"}};
     head_of_backends(out, "can represent");
     for (size_t s = 0; s < SBX_COUNT(shapes); s++) {
         sbx_buf_add_text(out, "| ");

@@ -299,8 +299,9 @@ static bool agree_on_paths(uint64_t *seed, struct names_fixture *f, struct tally
     }
     launch = (struct sbx_launch){.arena = &f->arena, .plan = &plan};
     sbx_init_block_init(&launch.block);
-    bool agrees = CHECK_CODE(sbx_launch_names(&launch, &mounts, &f->err), SBX_OK, &f->err) &&
-                  CHECK(guard_view(&launch.block, &init));
+    bool agrees =
+        CHECK_CODE(sbx_launch_names(&launch, &mounts, &f->found, &f->err), SBX_OK, &f->err) &&
+        CHECK(guard_view(&launch.block, &init));
     for (size_t i = 0; agrees && i < PATHS; i++) {
         const char *path =
             names_path(f, random_policy_rest(seed, f, 1 + random_below(seed, 4), false));
