@@ -5,6 +5,7 @@
 
 #include "common/run/backend.h"
 #include "posix/box.h"
+#include "posix/identity.h"
 #include "posix/init_block.h"
 #include "posix/linux_cgroup.h"
 #include "posix/linux_evidence.h"
@@ -24,6 +25,7 @@ struct sbx_launch {
     size_t filter_count;
     bool watches_names; /* besides them, SBX_FILTER_NAMES */
     unsigned landlock_abi;
+    struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
     char scratch[512];     /* a private directory on the host; "": none */
