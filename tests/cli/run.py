@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 
 from harness import POSIX, WINDOWS, main, native, promise
@@ -260,6 +261,14 @@ def _(t):
     process.stdout.close()
     t.equal(process.wait(20), 128 + 13, "SIGPIPE ended the command")
     process.stderr.close()
+
+
+@promise("a caller that ignores the end of children gets the command's status", on=POSIX)
+def _(t):
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    done = t.run("run", "--", t.actor, "exit", 3, env=t.unboxed, preexec_fn=ignore)
+    t.equal(done.status, 3, done)
 
 
 main()
