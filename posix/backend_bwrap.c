@@ -96,7 +96,8 @@ static void add_mount(struct sbx_launch *launch, struct bwrap_run *run,
         break;
     case SBX_MOUNT_MASK:
         /* Passing through is needed to what is opened again below. */
-        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", 4096, mount->path);
+        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", SBX_MOUNTS_MASK_BYTES,
+                  mount->path);
         break;
     case SBX_MOUNT_MASK_FILE:
         add_two(run, "--ro-bind", "/dev/null");
@@ -193,6 +194,8 @@ static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_
     unsigned abi = launch->landlock_abi;
     struct sbx_init_plan *plan = &launch->block.plan;
     struct rules rules = {0};
+    /* One end of a socketpair could still be bound to a name, which no filter sees. */
+    uint64_t no_sockets = launch->filters[0] == SBX_FILTER_DENY ? SBX_LANDLOCK_MAKE_SOCK : 0;
     if (abi == 0) {
         plan->flags |= SBX_INIT_NO_LANDLOCK;
         return SBX_OK;
@@ -208,7 +211,8 @@ static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_
         const struct sbx_mount *mount = &run->mounts.items[i];
         if (mount->kind == SBX_MOUNT_WRITE || mount->kind == SBX_MOUNT_TMPFS) {
             bool is_directory = mount->kind == SBX_MOUNT_TMPFS || mount->is_directory;
-            ok = add_rule(launch, &rules, mount->path, sbx_landlock_write(abi, is_directory));
+            ok = add_rule(launch, &rules, mount->path,
+                          sbx_landlock_write(abi, is_directory) & ~no_sockets);
         }
     }
     if (!ok) {
@@ -252,14 +256,16 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
     struct bwrap_run *run = (struct bwrap_run *)launch->state;
     bool has_network = launch->plan->policy->network != SBX_NET_INHERIT;
     char version[64];
-    (void)inside;
+    pid_t first = first_process(run);
     (void)snprintf(version, sizeof version, "bubblewrap %u.%u.%u", run->bwrap.major,
                    run->bwrap.minor, run->bwrap.patch);
     sbx_evidence_add(&launch->evidence, "helper", run->bwrap.path, version, true);
     struct sbx_held held = {
-        .pid = held_process(first_process(run)),
+        .pid = held_process(first),
         .namespaces =
             has_network ? "user mnt pid net ipc uts cgroup" : "user mnt pid ipc uts cgroup",
+        .user = launch->account.user,
+        .group = launch->account.group,
         .maps_ids = true,
         .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
         .landlock_probe = launch->landlock_abi == 0 ? -1 : probe,
@@ -269,8 +275,16 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
     if (held.pid <= 0) {
         return;
     }
+    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = first,
+                                                             .held = held.pid,
+                                                             .inside = inside,
+                                                             .program_fd = launch->init_fd,
+                                                             .plan_fd = launch->plan_fd,
+                                                             .filters = launch->filter_count,
+                                                             .is_namespace = true});
     sbx_evidence_process(&launch->evidence, &held);
-    sbx_evidence_mounts(&launch->evidence, held.pid, &run->mounts);
+    sbx_evidence_mounts(&launch->evidence, held.pid, launch->plan->policy, &run->mounts);
+    sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
     sbx_launch_evidence(launch, held.pid);
 }
 
@@ -288,7 +302,7 @@ static enum sbx_code prepare(struct sbx_launch *launch, struct bwrap_run *run, s
         code = sbx_mounts_make(launch->arena, policy, &found, &run->mounts, err);
     }
     if (code == SBX_OK) {
-        code = sbx_launch_names(launch, &run->mounts, err);
+        code = sbx_launch_names(launch, &run->mounts, &found, err);
     }
     if (code == SBX_OK) {
         code = set_landlock(launch, run, err);
@@ -309,12 +323,12 @@ static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *p
     (void)selection;
     AUTO_RUN run = {.args_fd = -1, .info = {-1, -1}};
     AUTO_LAUNCH launch = {0};
-    enum sbx_code code = sbx_bwrap_find(arena, &run.bwrap, err);
+    enum sbx_code code = sbx_launch_setup_failed(sbx_bwrap_find(arena, &run.bwrap, err), err);
     if (code == SBX_OK) {
         code = sbx_launch_open(&launch, arena, plan, err);
     }
     if (code == SBX_OK) {
-        code = prepare(&launch, &run, err);
+        code = sbx_launch_setup_failed(prepare(&launch, &run, err), err);
     }
     if (code != SBX_OK) {
         return code;

@@ -5,5 +5,6 @@
 #include "common/run/backend.h"
 
 extern const struct sbx_backend sbx_backend_bwrap;
+extern const struct sbx_backend sbx_backend_landlock;
 
 #endif

@@ -13,13 +13,19 @@
 #include "common/os.h"
 #include "posix/capture.h"
 #include "posix/fault.h"
-#include "posix/fd.h"
+#include "posix/linux_userns.h"
 
 #include "common/base/banned.h"
 
 #define INSTALL "install bubblewrap: apt-get install bubblewrap, dnf install bubblewrap"
 
-enum { TIMEOUT_MS = 5000, OLDEST_MINOR = 8 };
+#define NOTE                                                                                       \
+    "below 0.12 a symbolic link that is planted meanwhile can lead it out of the new root; sbx "
+#define COMPARES "compares device and inode of each mount before the command starts"
+#define NOTE_PINNED NOTE "pins sources by descriptor (--bind-fd) and " COMPARES
+#define NOTE_BY_PATH NOTE COMPARES
+
+enum { TIMEOUT_MS = 5000, OLDEST_MINOR = 8, FIRST_SAFE_MINOR = 12 };
 
 /* ---- trust --------------------------------------------------------------------------------------- */
 
@@ -116,8 +122,7 @@ static bool remember(struct sbx_arena *arena, const char *now, struct sbx_bwrap 
     struct sbx_err ignored = {0};
     const char *path = memory_path(arena);
     size_t len = strlen(now);
-    if (path == NULL ||
-        sbx_os_read_file(arena, path, 8192, &text, &info, &ignored) != SBX_OK ||
+    if (path == NULL || sbx_os_read_file(arena, path, 8192, &text, &info, &ignored) != SBX_OK ||
         !info.is_callers || info.others_may_write || text.len < len + 2 ||
         memcmp(text.ptr, now, len) != 0 || text.ptr[len] != '\n') {
         return false;
@@ -134,9 +139,8 @@ static void learn(struct sbx_arena *arena, const char *now, const struct sbx_bwr
 {
     struct sbx_err ignored = {0};
     const char *path = memory_path(arena);
-    const char *text =
-        sbx_arena_printf(arena, "%s\n%u %u %u %d\n", now, bwrap->major, bwrap->minor, bwrap->patch,
-                         bwrap->binds_descriptors ? 1 : 0);
+    const char *text = sbx_arena_printf(arena, "%s\n%u %u %u %d\n", now, bwrap->major, bwrap->minor,
+                                        bwrap->patch, bwrap->binds_descriptors ? 1 : 0);
     if (path != NULL && text != NULL) {
         /* Without it the next run asks again. */
         (void)!sbx_os_write_atomic(path, sbx_str(text), &ignored);
@@ -161,8 +165,8 @@ static enum sbx_code ask_version(struct sbx_bwrap *bwrap, struct sbx_err *err)
     const char *const help[] = {bwrap->path, "--help", NULL};
     if (!sbx_capture(version, TIMEOUT_MS, text, sizeof text, &status) || status != 0 ||
         strncmp(text, "bubblewrap ", 11) != 0) {
-        (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "\"%s --version\" does not answer like bubblewrap",
-                          bwrap->path);
+        (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
+                          "\"%s --version\" does not answer like bubblewrap", bwrap->path);
         return sbx_err_hint(err, INSTALL);
     }
     char *at = text + 11;
@@ -181,16 +185,6 @@ static enum sbx_code ask_version(struct sbx_bwrap *bwrap, struct sbx_err *err)
     return SBX_OK;
 }
 
-static bool has_line(const char *path, const char *value)
-{
-    char text[64] = "";
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
-    text[got > 0 ? got : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    return strcmp(text, value) == 0;
-}
-
 static bool is_in_container(void)
 {
     return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
@@ -199,16 +193,9 @@ static bool is_in_container(void)
 /* Why a user namespace could not be made, from what the kernel shows. */
 static const char *remedy_for(const char *said)
 {
-    if (has_line("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1")) {
-        return "AppArmor restricts user namespaces here: install a profile that allows \"userns\" "
-               "for bwrap (Ubuntu 24.04: apt-get install apparmor-profiles, or add one for its "
-               "path), or set the sysctl kernel.apparmor_restrict_unprivileged_userns=0";
-    }
-    if (has_line("/proc/sys/kernel/unprivileged_userns_clone", "0")) {
-        return "set the sysctl kernel.unprivileged_userns_clone=1";
-    }
-    if (has_line("/proc/sys/user/max_user_namespaces", "0")) {
-        return "set the sysctl user.max_user_namespaces to more than 0";
+    const struct sbx_userns_obstacle *obstacle = sbx_userns_find_obstacle();
+    if (obstacle != NULL) {
+        return obstacle->remedy;
     }
     if (is_in_container()) {
         return strstr(said, "proc") != NULL
@@ -220,21 +207,42 @@ static const char *remedy_for(const char *said)
     return "allow unprivileged user namespaces, or use SBX_SANDBOX=landlock";
 }
 
-/* A real box with everything a run needs of bwrap, and nothing in it. */
+/* A real box with everything a run needs of bwrap, and nothing in it but bwrap itself: by a name that leads to
+ * it even when it lies below /tmp, which is another one there. */
 static enum sbx_code try_it(const struct sbx_bwrap *bwrap, struct sbx_err *err)
 {
     char text[2048];
     int status = 0;
-    const char *const argv[] = {bwrap->path,      "--unshare-all", "--unshare-user",
-                                "--disable-userns", "--die-with-parent", "--new-session",
-                                "--clearenv",     "--cap-drop",    "ALL",
-                                "--ro-bind",      "/",             "/",
-                                "--dev",          "/dev",          "--proc",
-                                "/proc",          "--ro-bind",     "/proc/sys",
-                                "/proc/sys",      "--size",        "4096",
-                                "--tmpfs",        "/tmp",          "--remount-ro",
-                                "/dev",           "--as-pid-1",    "--",
-                                bwrap->path,      "--version",     NULL};
+    const char *const argv[] = {bwrap->path,
+                                "--unshare-all",
+                                "--unshare-user",
+                                "--disable-userns",
+                                "--die-with-parent",
+                                "--new-session",
+                                "--clearenv",
+                                "--cap-drop",
+                                "ALL",
+                                "--ro-bind",
+                                "/",
+                                "/",
+                                "--dev",
+                                "/dev",
+                                "--proc",
+                                "/proc",
+                                "--ro-bind",
+                                "/proc/sys",
+                                "/proc/sys",
+                                "--size",
+                                "4096",
+                                "--tmpfs",
+                                "/tmp",
+                                "--remount-ro",
+                                "/dev",
+                                "--as-pid-1",
+                                "--",
+                                "/proc/self/exe",
+                                "--version",
+                                NULL};
     if (sbx_capture(argv, TIMEOUT_MS, text, sizeof text, &status) && status == 0) {
         return SBX_OK;
     }
@@ -251,8 +259,8 @@ static enum sbx_code check_file(const char *path, struct stat *info, struct sbx_
         return sbx_err_errno(err, raw, "stat", "cannot look at \"%s\"", path);
     }
     if (!is_trusted_path(path)) {
-        (void)sbx_err_set(err, SBX_E_UNTRUSTED,
-                          "\"%s\" can be changed by others than root and you", path);
+        (void)sbx_err_set(err, SBX_E_UNTRUSTED, "\"%s\" can be changed by others than root and you",
+                          path);
         return sbx_err_hint(err, "use the distribution's bubblewrap, or correct owner and mode");
     }
     if ((info->st_mode & S_ISUID) != 0 && geteuid() != 0) {
@@ -306,14 +314,20 @@ void sbx_bwrap_probe(struct sbx_arena *arena, struct sbx_probe *out)
         *out = (struct sbx_probe){
             .state = SBX_PROBE_FAILED,
             .reason = sbx_arena_copy(arena, err.text, strlen(err.text)),
-            .remedy = err.hint[0] == '\0' ? NULL : sbx_arena_copy(arena, err.hint, strlen(err.hint)),
+            .remedy =
+                err.hint[0] == '\0' ? NULL : sbx_arena_copy(arena, err.hint, strlen(err.hint)),
         };
         return;
     }
+    bool is_old = bwrap.major == 0 && bwrap.minor < FIRST_SAFE_MINOR;
     *out = (struct sbx_probe){
         .state = SBX_PROBE_PASSED,
-        .version = sbx_arena_printf(arena, "bubblewrap %u.%u.%u%s", bwrap.major, bwrap.minor,
-                                    bwrap.patch,
-                                    bwrap.binds_descriptors ? "" : ", without --bind-fd"),
+        .version =
+            sbx_arena_printf(arena, "bubblewrap %u.%u.%u%s", bwrap.major, bwrap.minor, bwrap.patch,
+                             bwrap.binds_descriptors ? "" : ", without --bind-fd"),
+        .note = !is_old                   ? NULL
+                : bwrap.binds_descriptors ? NOTE_PINNED
+                                          : NOTE_BY_PATH,
+        .remedy = is_old ? "install bubblewrap 0.12 or newer" : NULL,
     };
 }

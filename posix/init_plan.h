@@ -23,10 +23,10 @@ enum {
 };
 
 enum {
-    SBX_INIT_IS_FIRST = 1u << 0,    /* it must be pid 1: its end is the end of the box */
+    SBX_INIT_IS_FIRST = 1u << 0,     /* it must be pid 1: its end is the end of the box */
     SBX_INIT_HAS_TERMINAL = 1u << 1, /* descriptor 0 becomes the command's controlling terminal */
-    SBX_INIT_HAS_RULESET = 1u << 2, /* a ready Landlock ruleset instead of rules */
-    SBX_INIT_NO_LANDLOCK = 1u << 3, /* this kernel has none */
+    SBX_INIT_HAS_RULESET = 1u << 2,  /* a ready Landlock ruleset instead of rules */
+    SBX_INIT_NO_LANDLOCK = 1u << 3,  /* this kernel has none */
 };
 
 /* Arrays of the block: where they start (from the block's first byte, 8-byte aligned) and how many
@@ -57,7 +57,13 @@ struct sbx_init_filter {
 };
 
 /* A path that decides about creation below it; the longest that contains a name counts. */
-enum { SBX_PLACE_WRITABLE, SBX_PLACE_FREE, SBX_PLACE_CLOSED };
+enum {
+    SBX_PLACE_WRITABLE,
+    SBX_PLACE_FREE,   /* private, or read-only by its mount: the kernel answers */
+    SBX_PLACE_CLOSED, /* nothing is made there, whether it exists or was moved away */
+    SBX_PLACE_PINNED, /* closed, and no directory above it may be moved away either */
+    SBX_PLACE_PRIVATE, /* free, and no directory above it may be moved away: what is made there then is not private */
+};
 struct sbx_init_place {
     uint64_t path;
     uint64_t kind;
@@ -75,17 +81,17 @@ struct sbx_init_pattern {
 struct sbx_init_plan {
     uint32_t magic, bytes; /* of the whole block */
     uint32_t flags;
-    uint32_t probe;               /* text: a path that only Landlock refuses to open for writing */
-    uint32_t program, directory;  /* texts */
-    struct sbx_init_array argv;   /* of uint64_t offsets; pointers once sbx-init has turned them */
-    struct sbx_init_array env;    /* likewise; both end with 0, which is not counted */
+    uint32_t probe;              /* text: a path that only Landlock refuses to open for writing */
+    uint32_t program, directory; /* texts */
+    struct sbx_init_array argv;  /* of uint64_t offsets; pointers once sbx-init has turned them */
+    struct sbx_init_array env;   /* likewise; both end with 0, which is not counted */
     struct sbx_init_array rlimits;
     struct sbx_init_array rules;
     struct sbx_init_array ports;
     struct sbx_init_array filters; /* in the order they are loaded, before the command is born */
     struct sbx_init_array places;
     struct sbx_init_array patterns;
-    struct sbx_init_filter names;    /* count 0: creation is not watched */
+    struct sbx_init_filter names;                    /* count 0: creation is not watched */
     uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
 };
 
@@ -101,13 +107,13 @@ enum {
 };
 
 enum {
-    SBX_SAID_FAILED,    /* value: step, raw: errno */
-    SBX_SAID_HELD,      /* value: number of the held process in the box, raw: errno of the probe */
-    SBX_SAID_STARTED,   /* the command's first instruction runs */
-    SBX_SAID_STOPPED,   /* value: signal */
+    SBX_SAID_FAILED,  /* value: step, raw: errno */
+    SBX_SAID_HELD,    /* value: number of the held process in the box, raw: errno of the probe */
+    SBX_SAID_STARTED, /* the command's first instruction runs */
+    SBX_SAID_STOPPED, /* value: signal */
     SBX_SAID_CONTINUED,
-    SBX_SAID_ENDED,     /* value: status as of wait(2) */
-    SBX_SAID_REFUSED,   /* value: what was tried, raw: errno, text: path */
+    SBX_SAID_ENDED,   /* value: status as of wait(2) */
+    SBX_SAID_REFUSED, /* value: what was tried, raw: errno, text: path */
 };
 
 /* Steps that can fail before the command runs. */

@@ -65,6 +65,7 @@
 #define CHARACTER_DEVICE 0020000U
 #define BLOCK_DEVICE 0060000U
 #define CREATES 0100U       /* O_CREAT */
+#define ONLY_A_PATH 010000000U /* O_PATH: the kernel makes nothing then */
 #define NAMELESS 020000000U /* the bit of O_TMPFILE that nothing else has */
 
 #define SET_ID "leaves a file on the host that lends its owner's rights"
@@ -111,6 +112,11 @@
 #define OLD "nothing needs it, and it has had bugs"
 #define IN_MEMORY "what it asks for is in memory, where a filter cannot look; callers fall back"
 #define NEWER "the newer form of a call that the layers know; callers fall back"
+
+/* Programs that ask for them fall back to what every machine has. */
+#define OTHER_PROTOCOL(family, protocol, name)                                                     \
+    RULE_BOTH("socket", EPROTONOSUPPORT, IS(0, UINT64_MAX, family), IS(2, LOW, protocol), name,    \
+              "rarely used, and a source of kernel bugs")
 
 const struct sbx_call_rule sbx_call_refusals[] = {
     NEVER("ptrace", OTHERS),
@@ -214,6 +220,14 @@ const struct sbx_call_rule sbx_call_refusals[] = {
     SOCKET_KIND(FAMILY_INET6, KIND_RAW, "a raw internet socket", "sees and forges packets"),
     SOCKET_KIND(FAMILY_INET, KIND_PACKET, "SOCK_PACKET: the kernel makes it AF_PACKET",
                 "sees and forges packets"),
+    OTHER_PROTOCOL(FAMILY_INET, 33, "DCCP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 33, "DCCP"),
+    OTHER_PROTOCOL(FAMILY_INET, 132, "SCTP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 132, "SCTP"),
+    OTHER_PROTOCOL(FAMILY_INET, 136, "UDP-Lite"),
+    OTHER_PROTOCOL(FAMILY_INET6, 136, "UDP-Lite"),
+    OTHER_PROTOCOL(FAMILY_INET, 262, "multipath TCP"),
+    OTHER_PROTOCOL(FAMILY_INET6, 262, "multipath TCP"),
     RULE_WHEN("socketpair", EAFNOSUPPORT, IS_NOT(0, FAMILY_UNIX), "the family is not AF_UNIX",
               "makes sockets of, and loads modules for, families that `socket` refuses"),
     END};
@@ -230,7 +244,8 @@ const struct sbx_call_rule sbx_call_no_unix[] = {
 #define ENTRY "makes a directory entry"
 #define ASKS(name) RULE(name, SBX_ANSWER_NOTIFY, ENTRY)
 #define ASKS_WHEN(name, flags)                                                                     \
-    RULE_WHEN(name, SBX_ANSWER_NOTIFY, IS(flags, CREATES, CREATES), "the flags have O_CREAT", ENTRY)
+    RULE_WHEN(name, SBX_ANSWER_NOTIFY, IS(flags, CREATES | ONLY_A_PATH, CREATES),                  \
+              "the flags have O_CREAT and not O_PATH", ENTRY)
 
 const struct sbx_call_rule sbx_call_creating[] = {
     ASKS_WHEN("open", 1), ASKS_WHEN("openat", 2), ASKS("creat"),
@@ -284,6 +299,34 @@ const struct sbx_call_rule sbx_call_landlock[] = {
     RULE("landlock_add_rule", EOPNOTSUPP, UNAVAILABLE),
     RULE("landlock_restrict_self", EOPNOTSUPP, UNAVAILABLE), END};
 
+#define SHARED "shared with the user's other processes where there is no ipc namespace"
+#define OTHERS_SCHEDULING "changes another process of the user"
+#define OF_ANOTHER "it names a process or thread by its number"
+
+const struct sbx_call_rule sbx_call_neighbours[] = {
+    NEVER("shmget", SHARED),
+    NEVER("shmat", SHARED),
+    NEVER("shmctl", SHARED),
+    NEVER("semget", SHARED),
+    NEVER("semop", SHARED),
+    NEVER("semtimedop", SHARED),
+    NEVER("semctl", SHARED),
+    NEVER("msgget", SHARED),
+    NEVER("msgsnd", SHARED),
+    NEVER("msgrcv", SHARED),
+    NEVER("msgctl", SHARED),
+    NEVER("mq_open", SHARED),
+    NEVER("mq_unlink", SHARED),
+    RULE_BOTH("prlimit64", EPERM, IS_NOT(0, 0), IS_NOT(2, 0), "it sets a limit of a numbered process",
+              OTHERS_SCHEDULING),
+    RULE_WHEN("setpriority", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("ioprio_set", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setaffinity", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setparam", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setscheduler", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    RULE_WHEN("sched_setattr", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),
+    END};
+
 #define NO_NETWORK "there is no network namespace to keep it in"
 
 const struct sbx_call_rule sbx_call_networks[] = {
@@ -327,6 +370,7 @@ const char *sbx_call_answer_text(int answer)
     static const struct sbx_name names[] = {{EPERM, "EPERM"},
                                             {ENOSYS, "ENOSYS"},
                                             {EAFNOSUPPORT, "EAFNOSUPPORT"},
+                                            {EPROTONOSUPPORT, "EPROTONOSUPPORT"},
                                             {EOPNOTSUPP, "EOPNOTSUPP"},
                                             {SBX_ANSWER_NOTIFY, "listener"},
                                             {0, NULL}};

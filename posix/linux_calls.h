@@ -34,6 +34,7 @@ extern const struct sbx_call_rule
     sbx_call_metadata[]; /* what changes a file without writing to it */
 extern const struct sbx_call_rule sbx_call_landlock[]; /* the calls of Landlock */
 extern const struct sbx_call_rule sbx_call_networks[]; /* sockets of the internet families */
+extern const struct sbx_call_rule sbx_call_neighbours[]; /* what reaches the user's other processes */
 
 /* Socket families that a box may ask for; socket() answers EAFNOSUPPORT for all others. */
 struct sbx_call_family {

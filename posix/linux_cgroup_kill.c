@@ -37,14 +37,14 @@ static void kill_pinned(const struct sbx_cgroup *group, const struct sbx_cgroup_
 }
 
 /* Calls it for every process of the place; true when there was none. A list that cannot be read is
- * not an empty one. */
+ * not an empty one, but a group that was removed (ENOENT, ENODEV) has no processes. */
 static bool each_process(const struct sbx_cgroup *group, const struct sbx_cgroup_place *place,
                          void (*call)(const struct sbx_cgroup *, const struct sbx_cgroup_place *,
                                       pid_t))
 {
     AUTO_FD fd = sbx_cgroup_file_open(place->group_fd, "cgroup.procs", O_RDONLY);
     if (fd < 0) {
-        return false;
+        return errno == ENOENT || errno == ENODEV;
     }
     bool is_empty = true;
     long number = 0;
@@ -64,7 +64,6 @@ static bool each_process(const struct sbx_cgroup *group, const struct sbx_cgroup
             }
         }
     }
-    /* A group that was removed has no processes. */
     return is_empty && (got == 0 || errno == ENODEV);
 }
 

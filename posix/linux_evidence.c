@@ -13,6 +13,7 @@
 
 #include "posix/fd.h"
 #include "posix/init_plan.h"
+#include "posix/linux_evidence_internal.h"
 
 #include "common/base/banned.h"
 
@@ -67,8 +68,7 @@ enum sbx_code sbx_evidence_verdict(const struct sbx_evidence_list *list, struct 
 
 /* ---- small files of /proc ------------------------------------------------------------------------ */
 
-/* At most size - 1 bytes; "" when it cannot be read. */
-static void slurp(pid_t pid, const char *name, char *out, size_t size)
+void sbx_evidence_slurp(pid_t pid, const char *name, char *out, size_t size)
 {
     char path[64];
     (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
@@ -81,8 +81,7 @@ static void slurp(pid_t pid, const char *name, char *out, size_t size)
     out[have] = '\0';
 }
 
-/* The value of "Name:\tvalue" in a status file. */
-static void field_of(const char *status, const char *name, char *out, size_t size)
+void sbx_evidence_field(const char *status, const char *name, char *out, size_t size)
 {
     char label[32];
     (void)snprintf(label, sizeof label, "\n%s:", name);
@@ -96,12 +95,12 @@ static void field_of(const char *status, const char *name, char *out, size_t siz
     (void)snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
 }
 
-static unsigned long own_filters(void)
+unsigned long sbx_evidence_own_filters(void)
 {
-    char status[4096];
+    char status[SBX_STATUS_BYTES];
     char count[32];
-    slurp(getpid(), "status", status, sizeof status);
-    field_of(status, "Seccomp_filters", count, sizeof count);
+    sbx_evidence_slurp(getpid(), "status", status, sizeof status);
+    sbx_evidence_field(status, "Seccomp_filters", count, sizeof count);
     return strtoul(count, NULL, 10);
 }
 
@@ -137,7 +136,7 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
     unsigned long inside = 0;
     unsigned long outside = 0;
     unsigned long count = 0;
-    slurp(pid, file, text, sizeof text);
+    sbx_evidence_slurp(pid, file, text, sizeof text);
     char *at = text;
     inside = strtoul(at, &at, 10);
     outside = strtoul(at, &at, 10);
@@ -151,24 +150,44 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
+/* Real, effective, saved and of the file system: all the same. */
+static void check_ids(struct sbx_evidence_list *list, const char *status, const char *name,
+                      unsigned id)
+{
+    char got[64];
+    char wanted[64];
+    sbx_evidence_field(status, name, got, sizeof got);
+    (void)snprintf(wanted, sizeof wanted, "%u\t%u\t%u\t%u", id, id, id, id);
+    bool is_same = strcmp(wanted, got) == 0;
+    (void)snprintf(wanted, sizeof wanted, "%u", id);
+    got[strcspn(got, "\t")] = '\0';
+    sbx_evidence_add(list, name, wanted, is_same ? wanted : got, is_same);
+}
+
 static void check_status(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
     static const char *const capabilities[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
-    char status[4096];
+    char status[SBX_STATUS_BYTES];
     char got[64];
     char wanted[64];
-    slurp(held->pid, "status", status, sizeof status);
-    field_of(status, "NoNewPrivs", got, sizeof got);
+    sbx_evidence_slurp(held->pid, "status", status, sizeof status);
+    sbx_evidence_field(status, "NoNewPrivs", got, sizeof got);
     sbx_evidence_same(list, "no_new_privs", "1", got);
-    field_of(status, "Seccomp", got, sizeof got);
+    check_ids(list, status, "Uid", (unsigned)held->user);
+    check_ids(list, status, "Gid", (unsigned)held->group);
+    sbx_evidence_field(status, "Seccomp", got, sizeof got);
     sbx_evidence_same(list, "seccomp.mode", "2", got);
-    field_of(status, "Seccomp_filters", got, sizeof got);
-    (void)snprintf(wanted, sizeof wanted, "%lu", own_filters() + (unsigned long)held->filters);
+    sbx_evidence_field(status, "Seccomp_filters", got, sizeof got);
+    (void)snprintf(wanted, sizeof wanted, "%lu",
+                   sbx_evidence_own_filters() + (unsigned long)held->filters);
     if (got[0] != '\0') { /* the kernel tells it since 5.9 */
         sbx_evidence_same(list, "seccomp.filters", wanted, got);
     }
     for (size_t i = 0; i < SBX_COUNT(capabilities); i++) {
-        field_of(status, capabilities[i], got, sizeof got);
+        if (held->keeps_bounding && strcmp(capabilities[i], "CapBnd") == 0) {
+            continue;
+        }
+        sbx_evidence_field(status, capabilities[i], got, sizeof got);
         sbx_evidence_same(list, capabilities[i], "0000000000000000", got);
     }
 }
@@ -184,8 +203,8 @@ void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held 
         at += len + (at[len] == ' ');
     }
     if (held->maps_ids) {
-        check_map(list, held->pid, "uid_map", (unsigned)geteuid());
-        check_map(list, held->pid, "gid_map", (unsigned)getegid());
+        check_map(list, held->pid, "uid_map", (unsigned)held->user);
+        check_map(list, held->pid, "gid_map", (unsigned)held->group);
     }
     check_status(list, held);
     if (held->landlock_probe >= 0) {
@@ -228,7 +247,7 @@ void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid)
     for (int fd = 3; fd <= 4; fd++) {
         char info[256];
         (void)snprintf(path, sizeof path, "fdinfo/%d", fd);
-        slurp(pid, path, info, sizeof info);
+        sbx_evidence_slurp(pid, path, info, sizeof info);
         const char *flags = strstr(info, "flags:\t");
         unsigned long bits = flags == NULL ? 0 : strtoul(flags + 7, NULL, 8);
         (void)snprintf(path, sizeof path, "descriptor.%d", fd);
@@ -237,34 +256,69 @@ void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid)
     }
 }
 
+/* How /proc/PID/limits calls them. A process may be another user's, whose limits no call tells. */
+static const struct {
+    int resource;
+    const char *name, *label;
+} limit_rows[] = {
+    {RLIMIT_CORE, "core", "Max core file size"},
+    {RLIMIT_NOFILE, "descriptors", "Max open files"},
+    {RLIMIT_FSIZE, "file-size", "Max file size"},
+    {RLIMIT_CPU, "cpu", "Max cpu time"},
+    {RLIMIT_DATA, "data", "Max data size"},
+    {RLIMIT_NPROC, "processes", "Max processes"},
+    {RLIMIT_RTPRIO, "real-time", "Max realtime priority"},
+    {RLIMIT_NICE, "nice", "Max nice priority"},
+};
+
+static const char *read_bound(const char *text, char *out, size_t size)
+{
+    text += strspn(text, " ");
+    size_t len = strcspn(text, " \n");
+    (void)snprintf(out, size, "%.*s", (int)len, text);
+    return text + len;
+}
+
 static void print_limit(char *out, size_t size, uint64_t soft, uint64_t hard)
 {
     (void)snprintf(out, size, "%" PRIu64 "/%" PRIu64, soft, hard);
 }
 
+static void check_limit(struct sbx_evidence_list *list, const char *limits,
+                        const struct sbx_init_rlimit *planned)
+{
+    for (size_t i = 0; i < SBX_COUNT(limit_rows); i++) {
+        char what[48];
+        char wanted[64];
+        char soft[24] = "unreadable";
+        char hard[24] = "";
+        char got[64];
+        const char *at = strstr(limits, limit_rows[i].label);
+        if ((uint32_t)limit_rows[i].resource != planned->resource) {
+            continue;
+        }
+        if (at != NULL) {
+            at = read_bound(at + strlen(limit_rows[i].label), soft, sizeof soft);
+            (void)read_bound(at, hard, sizeof hard);
+        }
+        (void)snprintf(got, sizeof got, "%s/%s", soft, hard);
+        print_limit(wanted, sizeof wanted, planned->soft, planned->hard);
+        (void)snprintf(what, sizeof what, "rlimit.%s", limit_rows[i].name);
+        sbx_evidence_same(list, what, wanted, got);
+        return;
+    }
+    sbx_evidence_add(list, "rlimit", "known", "unknown", false);
+}
+
 void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *rlimits,
                          size_t count)
 {
-    static const char *const names[] = {
-        [RLIMIT_CORE] = "core",   [RLIMIT_NOFILE] = "descriptors", [RLIMIT_FSIZE] = "file-size",
-        [RLIMIT_CPU] = "cpu",     [RLIMIT_DATA] = "data",          [RLIMIT_NPROC] = "processes",
-        [RLIMIT_RTPRIO] = "real-time", [RLIMIT_NICE] = "nice",
-    };
+    char text[4096];
+    sbx_evidence_slurp(pid, "limits", text, sizeof text);
     for (size_t i = 0; i < count; i++) {
         struct sbx_init_rlimit planned;
-        struct rlimit now = {0};
-        char what[48];
-        char wanted[64];
-        char got[64] = "unreadable";
         memcpy(&planned, (const char *)rlimits + i * sizeof planned, sizeof planned);
-        if (prlimit(pid, (__rlimit_resource_t)planned.resource, NULL, &now) == 0) {
-            print_limit(got, sizeof got, now.rlim_cur, now.rlim_max);
-        }
-        print_limit(wanted, sizeof wanted, planned.soft, planned.hard);
-        const char *name =
-            planned.resource < SBX_COUNT(names) ? names[planned.resource] : NULL;
-        (void)snprintf(what, sizeof what, "rlimit.%s", name == NULL ? "other" : name);
-        sbx_evidence_same(list, what, wanted, got);
+        check_limit(list, text, &planned);
     }
 }
 
@@ -285,8 +339,7 @@ void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup
 }
 
 /* The block is sealed, so what is read back now is what exec will be given. */
-void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd,
-                              const char *const *env)
+void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env)
 {
     struct sbx_init_plan plan = {0};
     char got[64] = "unreadable";
@@ -310,8 +363,7 @@ void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd,
                      memcmp(text, env[i], len) == 0;
         }
         (void)snprintf(got, sizeof got, "%zu planned pairs%s%s", equal,
-                       plan.env.count == planned ? "" : " and others",
-                       is_sealed ? ", sealed" : "");
+                       plan.env.count == planned ? "" : " and others", is_sealed ? ", sealed" : "");
     }
     sbx_evidence_same(list, "environment", wanted, got);
 }

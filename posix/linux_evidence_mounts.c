@@ -3,293 +3,331 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "posix/fd.h"
 #include "posix/linux_evidence.h"
+#include "posix/linux_mountinfo.h"
 
 #include "common/base/banned.h"
 
-enum { MOUNTINFO_MAX = 4 << 20 };
-
-/* One line of mountinfo. */
-struct line {
-    unsigned long id, parent;
-    const char *place; /* unescaped */
-    const char *kind;
-    bool is_read_only, no_set_id, no_devices;
-    bool is_known; /* planned, or below something planned */
+struct look {
+    struct sbx_evidence_list *list;
+    const struct sbx_mounts *mounts;
+    const struct sbx_policy *policy;
+    struct sbx_mountinfo_list inside, own; /* of the box, and of sbx */
+    int root_fd;                           /* of the box */
 };
 
-struct table {
-    struct line *items;
-    size_t count, capacity;
+/* What lies at a place, seen from the box's root. No component of a planned path is a link, so that none can
+ * lead out of it. */
+struct seen {
+    bool is_there;
+    uint64_t mount_id; /* 0: this kernel does not tell (before 5.8) */
+    uint64_t device, inode;
+    unsigned type, mode;
+    dev_t node; /* of a device file */
 };
 
-/* "\040" and the like, in place. */
-static void unescape(char *text)
+static struct seen see(const struct look *look, const char *path)
 {
-    char *out = text;
-    for (const char *in = text; *in != '\0';) {
-        if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] != '\0' && in[3] != '\0') {
-            *out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + (in[3] - '0'));
-            in += 4;
-        } else {
-            *out++ = *in++;
-        }
+    struct statx info = {0};
+    const char *name = path[1] == '\0' ? "." : path + 1;
+    if (statx(look->root_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+              STATX_BASIC_STATS | STATX_MNT_ID, &info) != 0) {
+        return (struct seen){.is_there = false};
     }
-    *out = '\0';
+    return (struct seen){
+        .is_there = true,
+        .mount_id = (info.stx_mask & STATX_MNT_ID) != 0 ? info.stx_mnt_id : 0,
+        .device = makedev(info.stx_dev_major, info.stx_dev_minor),
+        .inode = info.stx_ino,
+        .type = info.stx_mode & S_IFMT,
+        .mode = info.stx_mode & 07777u,
+        .node = makedev(info.stx_rdev_major, info.stx_rdev_minor),
+    };
 }
 
-static bool has_option(const char *options, const char *name)
+/* The mount that the path really leads to. A mount of that name that something else hides is not it. */
+static struct sbx_mountinfo *mount_at(const struct look *look, const char *path,
+                                      const struct seen *seen)
 {
-    size_t len = strlen(name);
-    for (const char *at = options; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
+    if (!seen->is_there) {
+        return NULL;
+    }
+    if (seen->mount_id == 0) {
+        return sbx_mountinfo_at(&look->inside, path);
+    }
+    for (size_t i = 0; i < look->inside.count; i++) {
+        struct sbx_mountinfo *line = &look->inside.items[i];
+        if (line->id == seen->mount_id) {
+            return strcmp(line->place, path) == 0 ? line : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* A file system that was made for this box: nothing of the host's is in it. */
+static bool is_own(const struct look *look, const struct sbx_mountinfo *line)
+{
+    for (size_t i = 0; i < look->own.count; i++) {
+        if (look->own.items[i].major == line->major && look->own.items[i].minor == line->minor) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- what was planned ---------------------------------------------------------------------------- */
+
+struct expected {
+    const char *kind; /* of a file system of the box's own; NULL: something of the host */
+    bool is_read_only;
+    bool has_mode, has_size;
+};
+
+static const struct expected expectations[] = {
+    [SBX_MOUNT_WRITE] = {NULL, false, false, false},
+    [SBX_MOUNT_READ] = {NULL, true, false, false},
+    [SBX_MOUNT_MASK_FILE] = {NULL, true, false, false},
+    [SBX_MOUNT_TMPFS] = {"tmpfs", false, true, true},
+    [SBX_MOUNT_MASK] = {"tmpfs", true, true, true},
+    [SBX_MOUNT_PROC] = {"proc", false, false, false},
+    [SBX_MOUNT_DEV] = {"tmpfs", true, false, false},
+    [SBX_MOUNT_LINK] = {NULL, false, false, false},
+};
+
+static uint64_t bytes_of(const struct look *look, const char *path)
+{
+    char place[64];
+    struct statfs info;
+    AUTO_FD fd = openat(look->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    (void)snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
+    return fd < 0 || statfs(place, &info) != 0 ? 0
+                                               : (uint64_t)info.f_blocks * (uint64_t)info.f_bsize;
+}
+
+/* A tmpfs counts in pages. */
+static uint64_t in_pages(uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (bytes + page - 1) / page * page;
+}
+
+static void describe(char *out, size_t size, const char *what, bool is_read_only, const char *flags)
+{
+    (void)snprintf(out, size, "%s %s%s", what, is_read_only ? "ro" : "rw", flags);
+}
+
+static void add_detail(char *out, size_t size, const struct expected *want, unsigned mode,
+                       uint64_t bytes)
+{
+    size_t len = strlen(out);
+    if (want->has_mode && len < size) {
+        (void)snprintf(out + len, size - len, " mode %04o", mode);
+        len = strlen(out);
+    }
+    if (want->has_size && len < size) {
+        (void)snprintf(out + len, size - len, " %" PRIu64 " bytes", bytes);
+    }
+}
+
+static bool is_null_device(const struct seen *seen)
+{
+    return seen->type == S_IFCHR && seen->node == makedev(1, 3);
+}
+
+/* What a mount is, in the words of the plan. */
+static const char *nature(const struct look *look, const struct sbx_mount *mount,
+                          const struct sbx_mountinfo *line, const struct seen *seen)
+{
+    if (mount->kind == SBX_MOUNT_MASK_FILE) {
+        return is_null_device(seen) ? "null device" : "file";
+    }
+    if (expectations[mount->kind].kind == NULL) {
+        bool is_right = seen->device == mount->device && seen->inode == mount->inode;
+        return is_right ? "bind" : "bind of another file";
+    }
+    return is_own(look, line) ? line->kind : "of the host:";
+}
+
+static void check_mount(const struct look *look, const struct sbx_mount *mount)
+{
+    const struct expected *want = &expectations[mount->kind];
+    struct seen seen = see(look, mount->path);
+    struct sbx_mountinfo *line = mount_at(look, mount->path, &seen);
+    char what[400];
+    char wanted[128];
+    char got[160];
+    unsigned mode = mount->kind != SBX_MOUNT_MASK ? 01777 : mount->is_reopened ? 0111 : 0;
+    const char *name = mount->kind == SBX_MOUNT_MASK_FILE ? "null device"
+                       : want->kind == NULL               ? "bind"
+                                                          : want->kind;
+    (void)snprintf(what, sizeof what, "mount.%.380s", mount->path);
+    describe(wanted, sizeof wanted, name, want->is_read_only, " nosuid nodev");
+    add_detail(wanted, sizeof wanted, want, mode,
+               in_pages(mount->kind == SBX_MOUNT_MASK ? SBX_MOUNTS_MASK_BYTES : mount->size_bytes));
+    if (line == NULL) {
+        sbx_evidence_add(look->list, what, wanted, "missing", false);
+        return;
+    }
+    line->is_known = true;
+    describe(got, sizeof got, nature(look, mount, line, &seen), line->is_read_only,
+             line->no_set_id    ? line->no_devices ? " nosuid nodev" : " nosuid"
+             : line->no_devices ? " nodev"
+                                : "");
+    add_detail(got, sizeof got, want, seen.mode, want->has_size ? bytes_of(look, mount->path) : 0);
+    sbx_evidence_same(look->list, what, wanted, got);
+}
+
+static void check_link(const struct look *look, const struct sbx_mount *mount)
+{
+    char what[400];
+    char got[4096] = "";
+    ssize_t len = readlinkat(look->root_fd, mount->path + 1, got, sizeof got - 1);
+    got[len > 0 ? len : 0] = '\0';
+    (void)snprintf(what, sizeof what, "link.%.380s", mount->path);
+    sbx_evidence_same(look->list, what, mount->link, len > 0 ? got : "missing");
+}
+
+/* The plan's order is the kernel's: a mount that came before its parent would be hidden by it. */
+static void check_order(const struct look *look)
+{
+    const struct sbx_mountinfo *last = NULL;
+    const char *wrong = NULL;
+    for (size_t i = 0; i < look->mounts->count; i++) {
+        const struct sbx_mount *mount = &look->mounts->items[i];
+        const struct sbx_mountinfo *line =
+            mount->kind == SBX_MOUNT_LINK ? NULL : sbx_mountinfo_at(&look->inside, mount->path);
+        if (line != NULL) {
+            wrong = last != NULL && line < last ? mount->path : wrong;
+            last = line;
+        }
+    }
+    sbx_evidence_add(look->list, "mounts.order", "as planned", wrong == NULL ? "as planned" : wrong,
+                     wrong == NULL);
+}
+
+/* ---- what was not planned ------------------------------------------------------------------------ */
+
+/* What bwrap itself puts below its /dev: the same devices as outside, and pseudo-terminals. */
+static bool is_plain_device(const struct look *look, const struct sbx_mountinfo *line)
+{
+    static const char *const devices[] = {"/dev/null",   "/dev/zero",    "/dev/full",
+                                          "/dev/random", "/dev/urandom", "/dev/tty"};
+    if (strcmp(line->place, "/dev/pts") == 0) {
+        return strcmp(line->kind, "devpts") == 0 && is_own(look, line);
+    }
+    for (size_t i = 0; i < SBX_COUNT(devices); i++) {
+        struct stat outside;
+        if (strcmp(line->place, devices[i]) == 0) {
+            struct seen seen = see(look, line->place);
+            return seen.is_there && seen.type == S_IFCHR && stat(devices[i], &outside) == 0 &&
+                   S_ISCHR(outside.st_mode) && outside.st_rdev == seen.node;
+        }
+    }
+    return false;
+}
+
+/* A bind takes along what is mounted below its source: the very same, at the very same place. */
+static bool came_along(const struct look *look, const struct sbx_mountinfo *line)
+{
+    for (size_t i = 0; i < look->own.count; i++) {
+        const struct sbx_mountinfo *own = &look->own.items[i];
+        if (own->major == line->major && own->minor == line->minor &&
+            strcmp(own->root, line->root) == 0 && strcmp(own->place, line->place) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* id parent device root PLACE OPTIONS optional… - KIND source super-options */
-static bool parse(char *text, struct line *out)
+/* The administrator let the manifest ask for it: empty file systems only. */
+static bool is_raw(const struct look *look, const struct sbx_mountinfo *line)
 {
-    char *field[6];
-    char *rest = NULL;
-    char *word = strtok_r(text, " ", &rest);
-    for (size_t i = 0; i < SBX_COUNT(field); i++) {
-        if (word == NULL) {
-            return false;
+    const struct sbx_policy *policy = look->policy;
+    for (size_t i = 0; i + 1 < policy->raw_arg_count; i++) {
+        bool is_kind = strcmp(policy->raw_args[i], "--tmpfs") == 0 ||
+                       strcmp(policy->raw_args[i], "--mqueue") == 0;
+        if (is_kind && strcmp(policy->raw_args[i] + 2, line->kind) == 0 &&
+            strcmp(policy->raw_args[i + 1], line->place) == 0) {
+            return is_own(look, line);
         }
-        field[i] = word;
-        word = strtok_r(NULL, " ", &rest);
-    }
-    while (word != NULL && strcmp(word, "-") != 0) {
-        word = strtok_r(NULL, " ", &rest);
-    }
-    const char *kind = strtok_r(NULL, " ", &rest);
-    (void)strtok_r(NULL, " ", &rest);
-    const char *super = strtok_r(NULL, " ", &rest);
-    if (kind == NULL) {
-        return false;
-    }
-    out->id = strtoul(field[0], NULL, 10);
-    out->parent = strtoul(field[1], NULL, 10);
-    unescape(field[4]);
-    out->place = field[4];
-    out->kind = kind;
-    out->is_read_only =
-        has_option(field[5], "ro") || (super != NULL && has_option(super, "ro"));
-    out->no_set_id = has_option(field[5], "nosuid");
-    out->no_devices = has_option(field[5], "nodev");
-    return true;
-}
-
-static char *read_whole(struct sbx_arena *arena, pid_t pid)
-{
-    char path[64];
-    AUTO_BUF text;
-    sbx_buf_init(&text, MOUNTINFO_MAX);
-    (void)snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    char block[16384];
-    ssize_t got = fd < 0 ? -1 : 0;
-    while (fd >= 0 && (got = sbx_fd_read(fd, block, sizeof block)) > 0) {
-        sbx_buf_add(&text, block, (size_t)got);
-    }
-    return got < 0 || text.failed ? NULL : sbx_arena_copy(arena, sbx_buf_text(&text), text.len);
-}
-
-static bool read_table(struct sbx_evidence_list *list, pid_t pid, struct table *out)
-{
-    char *rest = NULL;
-    char *text = read_whole(list->arena, pid);
-    if (text == NULL) {
-        return false;
-    }
-    for (char *row = strtok_r(text, "\n", &rest); row != NULL; row = strtok_r(NULL, "\n", &rest)) {
-        struct line *line = (struct line *)sbx_arena_push(list->arena, &out->items, &out->count,
-                                                          &out->capacity, sizeof *line);
-        if (line == NULL || !parse(row, line)) {
-            return false;
-        }
-    }
-    return out->count > 0;
-}
-
-/* The uppermost mount at a place: the last of its name. */
-static struct line *find(const struct table *table, const char *place)
-{
-    for (size_t i = table->count; i-- > 0;) {
-        if (strcmp(table->items[i].place, place) == 0) {
-            return &table->items[i];
-        }
-    }
-    return NULL;
-}
-
-static bool is_same_file(pid_t pid, const struct sbx_mount *mount)
-{
-    char *path = NULL;
-    struct stat info;
-    size_t size = strlen(mount->path) + 64;
-    path = (char *)malloc(size);
-    if (path == NULL) {
-        return false;
-    }
-    (void)snprintf(path, size, "/proc/%d/root%s", (int)pid, mount->path);
-    bool is_same = lstat(path, &info) == 0 && info.st_dev == mount->device &&
-                   info.st_ino == mount->inode;
-    free(path);
-    return is_same;
-}
-
-struct expected {
-    const char *kind; /* of the file system; NULL: that of the host */
-    bool is_read_only, is_bind;
-    bool no_devices;
-};
-
-static struct expected expect(const struct sbx_mount *mount)
-{
-    static const struct expected rows[] = {
-        [SBX_MOUNT_WRITE] = {NULL, false, true, true},
-        [SBX_MOUNT_READ] = {NULL, true, true, true},
-        [SBX_MOUNT_TMPFS] = {"tmpfs", false, false, true},
-        [SBX_MOUNT_MASK] = {"tmpfs", true, false, true},
-        [SBX_MOUNT_MASK_FILE] = {NULL, true, false, true},
-        [SBX_MOUNT_PROC] = {"proc", false, false, true},
-        [SBX_MOUNT_DEV] = {"tmpfs", true, false, true},
-        [SBX_MOUNT_LINK] = {NULL, false, false, false},
-    };
-    return rows[mount->kind];
-}
-
-static void check_one(struct sbx_evidence_list *list, pid_t pid, const struct sbx_mount *mount,
-                      struct line *line)
-{
-    struct expected want = expect(mount);
-    char what[400];
-    char wanted[64];
-    char got[96];
-    (void)snprintf(what, sizeof what, "mount.%.380s", mount->path);
-    (void)snprintf(wanted, sizeof wanted, "%s %s nosuid nodev", want.kind == NULL ? "bind" : want.kind,
-                   want.is_read_only ? "ro" : "rw");
-    if (line == NULL) {
-        sbx_evidence_add(list, what, wanted, "missing", false);
-        return;
-    }
-    line->is_known = true;
-    bool is_right = !want.is_bind || is_same_file(pid, mount);
-    (void)snprintf(got, sizeof got, "%s %s%s%s%s", want.kind == NULL ? "bind" : line->kind,
-                   line->is_read_only ? "ro" : "rw", line->no_set_id ? " nosuid" : "",
-                   line->no_devices ? " nodev" : "", is_right ? "" : " of another file");
-    sbx_evidence_same(list, what, wanted, got);
-}
-
-static bool is_within(const char *outer, const char *inner)
-{
-    size_t len = strlen(outer);
-    return len == 1 || (strncmp(outer, inner, len) == 0 && (inner[len] == '/' || inner[len] == '\0'));
-}
-
-/* No path leads to it: something is mounted over it, or over a directory on the way from its parent, or its
- * parent is hidden. */
-static bool is_hidden(const struct table *table, const struct line *line)
-{
-    enum { DEEPEST = 64 };
-    for (int depth = 0; depth < DEEPEST; depth++) {
-        const struct line *parent = NULL;
-        for (size_t i = 0; i < table->count; i++) {
-            const struct line *other = &table->items[i];
-            bool covers = other->parent == line->id && strcmp(other->place, line->place) == 0;
-            bool is_between = other != line && other->parent == line->parent &&
-                              is_within(other->place, line->place) && strcmp(other->place, "/") != 0;
-            if (other->id != line->id && (covers || is_between)) {
-                return true;
-            }
-            if (other->id == line->parent && other->id != line->id) {
-                parent = other;
-            }
-        }
-        if (parent == NULL) {
-            return false;
-        }
-        /* On the way up only what lies over the parent's own root counts: it holds this one's place. */
-        line = parent;
     }
     return false;
 }
 
-/* Everything else that is mounted must be the host's, below something planned, and not writable where the
- * plan says read-only. */
-static void check_rest(struct sbx_evidence_list *list, const struct table *table,
-                       const struct sbx_mounts *mounts)
+/* NULL when it may be there. */
+static const char *objection(const struct look *look, const struct sbx_mountinfo *line)
+{
+    const struct sbx_mount *above = NULL;
+    for (size_t i = 0; i < look->mounts->count; i++) {
+        const struct sbx_mount *mount = &look->mounts->items[i];
+        if (mount->kind != SBX_MOUNT_LINK && sbx_mountinfo_is_within(mount->path, line->place)) {
+            above = mount; /* parents come first, so the last is the nearest */
+        }
+    }
+    if (is_raw(look, line)) {
+        return NULL;
+    }
+    if (above == NULL) { /* the private root */
+        bool is_root = strcmp(line->place, "/") == 0 && !look->mounts->has_host_root;
+        return !is_root              ? "was not planned"
+               : !is_own(look, line) ? "is the host's"
+               : !line->is_read_only ? "is writable"
+                                     : NULL;
+    }
+    if (above->kind == SBX_MOUNT_DEV) {
+        return is_plain_device(look, line) ? NULL : "was not planned";
+    }
+    if ((above->kind != SBX_MOUNT_WRITE && above->kind != SBX_MOUNT_READ) ||
+        !came_along(look, line)) {
+        return "was not planned";
+    }
+    return above->kind == SBX_MOUNT_READ && !line->is_read_only ? "is writable" : NULL;
+}
+
+static void check_rest(const struct look *look)
 {
     char got[400] = "none";
-    bool ok = true;
-    for (size_t i = 0; i < table->count; i++) {
-        const struct line *line = &table->items[i];
-        if (line->is_known) {
-            continue;
+    char shared[400] = "none";
+    for (size_t i = 0; i < look->inside.count; i++) {
+        const struct sbx_mountinfo *line = &look->inside.items[i];
+        const char *wrong = line->is_known ? NULL : objection(look, line);
+        if (wrong != NULL && !sbx_mountinfo_is_hidden(&look->inside, line)) {
+            (void)snprintf(got, sizeof got, "%.300s %s", line->place, wrong);
         }
-        const struct sbx_mount *above = NULL;
-        for (size_t m = 0; m < mounts->count; m++) {
-            const struct sbx_mount *mount = &mounts->items[m];
-            if (is_within(mount->path, line->place) && mount->kind != SBX_MOUNT_LINK) {
-                above = mount; /* parents come first, so the last is the nearest */
-            }
-        }
-        bool is_writable = above != NULL && (above->kind == SBX_MOUNT_WRITE ||
-                                             above->kind == SBX_MOUNT_DEV);
-        bool is_root = strcmp(line->place, "/") == 0 && !mounts->has_host_root;
-        bool is_open = !line->is_read_only && !is_writable;
-        bool is_strange = above == NULL && !is_root;
-        if ((is_open || is_strange) && !is_hidden(table, line)) {
-            ok = false;
-            (void)snprintf(got, sizeof got, "%.300s %s", line->place,
-                           is_open ? "is writable" : "was not planned");
+        if (line->is_shared) {
+            (void)snprintf(shared, sizeof shared, "%.300s", line->place);
         }
     }
-    sbx_evidence_add(list, "mounts.unplanned-or-writable", "none", got, ok);
+    sbx_evidence_same(look->list, "mounts.unplanned-or-writable", "none", got);
+    sbx_evidence_same(look->list, "mounts.shared-with-the-host", "none", shared);
 }
 
-/* The plan's order is the kernel's: a mount that came before its parent would be hidden by it. */
-static void check_order(struct sbx_evidence_list *list, const struct table *table,
-                        const struct sbx_mounts *mounts)
+void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid, const struct sbx_policy *policy,
+                         const struct sbx_mounts *mounts)
 {
-    const struct line *last = NULL;
-    const char *wrong = NULL;
-    for (size_t i = 0; i < mounts->count; i++) {
-        const struct line *line = find(table, mounts->items[i].path);
-        if (line != NULL && mounts->items[i].kind != SBX_MOUNT_LINK) {
-            if (last != NULL && line < last) {
-                wrong = mounts->items[i].path;
-            }
-            last = line;
-        }
-    }
-    sbx_evidence_add(list, "mounts.order", "as planned", wrong == NULL ? "as planned" : wrong,
-                     wrong == NULL);
-}
-
-void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid, const struct sbx_mounts *mounts)
-{
-    struct table table = {0};
-    if (!read_table(list, pid, &table)) {
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
+    AUTO_FD root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct look look = {.list = list, .mounts = mounts, .policy = policy, .root_fd = root};
+    if (root < 0 || !sbx_mountinfo_read(list->arena, pid, &look.inside) ||
+        !sbx_mountinfo_read(list->arena, getpid(), &look.own)) {
         sbx_evidence_add(list, "mounts", "readable", "unreadable", false);
         return;
     }
     for (size_t i = 0; i < mounts->count; i++) {
-        if (mounts->items[i].kind != SBX_MOUNT_LINK) {
-            check_one(list, pid, &mounts->items[i], find(&table, mounts->items[i].path));
+        if (mounts->items[i].kind == SBX_MOUNT_LINK) {
+            check_link(&look, &mounts->items[i]);
+        } else {
+            check_mount(&look, &mounts->items[i]);
         }
     }
-    check_order(list, &table, mounts);
-    check_rest(list, &table, mounts);
+    check_order(&look);
+    check_rest(&look);
 }

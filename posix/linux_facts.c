@@ -1,4 +1,4 @@
-/* What this Linux can enforce: Landlock, seccomp, a control group of our own. */
+/* What this Linux can enforce: namespaces, Landlock, seccomp, a control group of our own. */
 #include <linux/seccomp.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -8,6 +8,7 @@
 
 #include "common/os.h"
 #include "posix/linux_cgroup.h"
+#include "posix/linux_userns.h"
 #include "posix/system.h"
 
 #include "common/base/banned.h"
@@ -38,6 +39,9 @@ void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
     out->landlock_abi = landlock_abi();
     out->has_seccomp = has_seccomp();
     out->cgroup = sbx_cgroup_usable();
+    const struct sbx_userns_obstacle *obstacle = sbx_userns_find_obstacle();
+    out->userns_obstacle = obstacle == NULL ? NULL : obstacle->what;
+    out->userns_remedy = obstacle == NULL ? NULL : obstacle->remedy;
 
     struct utsname name;
     const char *kernel = NULL;

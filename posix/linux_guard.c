@@ -30,7 +30,7 @@ static enum sbx_code add_place(struct sbx_launch *launch, struct rows *rows, con
     place->path = sbx_init_block_text(&launch->block, path);
     place->kind = kind;
     rows->has_writable |= kind == SBX_PLACE_WRITABLE;
-    rows->has_closed |= kind == SBX_PLACE_CLOSED;
+    rows->has_closed |= kind == SBX_PLACE_CLOSED || kind == SBX_PLACE_PINNED;
     return SBX_OK;
 }
 
@@ -95,23 +95,80 @@ static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, st
         } else if (realpath(rule->path.text, real) == NULL && errno == ENOENT) {
             const char *name = real_name(launch->arena, rule->path.text);
             code = name == NULL ? sbx_err_nomem(err)
-                                : add_place(launch, rows, name, SBX_PLACE_CLOSED, err);
+                                : add_place(launch, rows, name, SBX_PLACE_PINNED, err);
+        }
+    }
+    return code;
+}
+
+/* What is locked inside something writable stays closed when a directory above it is moved away and made
+ * again. Elsewhere the mount itself answers, in the kernel's own words. */
+static uint64_t place_kind(const struct sbx_mounts *mounts, size_t index)
+{
+    const struct sbx_mount *mount = &mounts->items[index];
+    const struct sbx_mount *above = sbx_mounts_above(mounts, index);
+    bool is_locked = mount->kind == SBX_MOUNT_READ || mount->kind == SBX_MOUNT_MASK ||
+                     mount->kind == SBX_MOUNT_MASK_FILE;
+    if (mount->kind == SBX_MOUNT_WRITE) {
+        return SBX_PLACE_WRITABLE;
+    }
+    if (is_locked && above != NULL && above->kind == SBX_MOUNT_WRITE) {
+        return mount->is_rule ? SBX_PLACE_PINNED : SBX_PLACE_CLOSED;
+    }
+    if (mount->kind == SBX_MOUNT_TMPFS && above != NULL && above->kind == SBX_MOUNT_WRITE) {
+        return SBX_PLACE_PRIVATE;
+    }
+    return SBX_PLACE_FREE;
+}
+
+/* What a rule makes writable is open as a whole, also where it lies in something writable and needs no mount of
+ * its own: a protected name above it no longer counts. Before the mounts, of which the stricter stay. */
+static enum sbx_code add_writable(struct sbx_launch *launch, struct rows *rows, struct sbx_err *err)
+{
+    const struct sbx_policy *policy = launch->plan->policy;
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < policy->rules.count && code == SBX_OK; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        char real[PATH_MAX];
+        if (rule->kind == SBX_RULE_HOST && rule->access == SBX_ACCESS_WRITE && !rule->is_glob &&
+            realpath(rule->path.text, real) != NULL) {
+            code = add_place(launch, rows, real, SBX_PLACE_WRITABLE, err);
+        }
+    }
+    return code;
+}
+
+/* A directory that a ".git" file names is another ".git" under a name of its own. */
+static enum sbx_code add_git_directories(struct sbx_launch *launch, struct rows *rows,
+                                         const struct sbx_found_list *found, struct sbx_err *err)
+{
+    static const char prefix[] = ".git/";
+    const struct sbx_policy *policy = launch->plan->policy;
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; i < found->git_directory_count * policy->protect_count && code == SBX_OK;
+         i++) {
+        const struct sbx_protect_row *row = &policy->protect[i % policy->protect_count];
+        if (strncmp(row->pattern, prefix, strlen(prefix)) == 0) {
+            const char *text = sbx_arena_printf(launch->arena, "%s/%s",
+                                                found->git_directories[i / policy->protect_count],
+                                                row->pattern + strlen(prefix));
+            code = text == NULL ? sbx_err_nomem(err)
+                                : add_pattern(launch, rows, text, SBX_PATTERN_ANCHORED, err);
         }
     }
     return code;
 }
 
 enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
-                               struct sbx_err *err)
+                               const struct sbx_found_list *found, struct sbx_err *err)
 {
     const struct sbx_policy *policy = launch->plan->policy;
     struct rows rows = {0};
-    enum sbx_code code = SBX_OK;
+    enum sbx_code code = add_writable(launch, &rows, err);
+    /* Of equal paths the last counts: the mount. */
     for (size_t i = 0; i < mounts->count && code == SBX_OK; i++) {
         const struct sbx_mount *mount = &mounts->items[i];
-        /* Where nothing can be written the mount itself answers, in the kernel's own words. */
-        code = add_place(launch, &rows, mount->path,
-                         mount->kind == SBX_MOUNT_WRITE ? SBX_PLACE_WRITABLE : SBX_PLACE_FREE, err);
+        code = add_place(launch, &rows, mount->path, place_kind(mounts, i), err);
     }
     if (code == SBX_OK) {
         code = add_absent(launch, &rows, err);
@@ -119,6 +176,9 @@ enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mount
     for (size_t i = 0; i < policy->protect_count && code == SBX_OK; i++) {
         code = add_pattern(launch, &rows, policy->protect[i].pattern,
                            policy->protect[i].file_only ? SBX_PATTERN_FILE_ONLY : 0, err);
+    }
+    if (code == SBX_OK) {
+        code = add_git_directories(launch, &rows, found, err);
     }
     if (code != SBX_OK) {
         return code;

@@ -95,7 +95,8 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 static bool enter(void *state)
 {
     const struct sbx_launch *launch = (const struct sbx_launch *)state;
-    return sbx_cgroup_enter_self(&launch->cgroup);
+    /* Still as root: the group's files are root's. Then who the box runs as, before it is built. */
+    return sbx_cgroup_enter_self(&launch->cgroup) && sbx_account_become(&launch->account);
 }
 
 static enum sbx_limit tick(void *state)
@@ -228,6 +229,9 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     sbx_evidence_init(&launch->evidence, arena);
     enum sbx_code code = find_command(launch, err);
     if (code == SBX_OK) {
+        code = sbx_account_find(plan->policy, &launch->account, err);
+    }
+    if (code == SBX_OK) {
         code = make_group(launch, err);
     }
     if (code == SBX_OK) {
@@ -274,6 +278,15 @@ void sbx_launch_close(struct sbx_launch *launch)
         (void)munmap(launch->share, sizeof *launch->share);
     }
     sbx_init_block_release(&launch->block);
+}
+
+enum sbx_code sbx_launch_setup_failed(enum sbx_code code, struct sbx_err *err)
+{
+    if (code == SBX_E_NOT_FOUND || code == SBX_E_DENIED) {
+        err->code = SBX_E_INVALID;
+        return SBX_E_INVALID;
+    }
+    return code;
 }
 
 void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which)
@@ -403,7 +416,7 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
         !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
     box->share = launch->share;
     box->state = launch;
-    box->enter = launch->cgroup.version != SBX_CGROUP_NONE ? enter : NULL;
+    box->enter = enter;
     box->tick = launch->cpu_limit_ns != 0 ? tick : NULL;
     box->tick_ms = 50;
     box->account = account;

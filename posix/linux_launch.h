@@ -5,6 +5,7 @@
 
 #include "common/run/backend.h"
 #include "posix/box.h"
+#include "posix/identity.h"
 #include "posix/init_block.h"
 #include "posix/linux_cgroup.h"
 #include "posix/linux_evidence.h"
@@ -24,9 +25,10 @@ struct sbx_launch {
     size_t filter_count;
     bool watches_names; /* besides them, SBX_FILTER_NAMES */
     unsigned landlock_abi;
+    struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
-    char scratch[512];      /* a private directory on the host; "": none */
+    char scratch[512];     /* a private directory on the host; "": none */
 
     int init_fd, plan_fd, diagnostics_fd;
     int orders[2], reports[2]; /* read end, write end */
@@ -50,13 +52,17 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
 void sbx_launch_close(struct sbx_launch *launch);
 #define AUTO_LAUNCH SBX_CLEANUP(sbx_launch_close) struct sbx_launch
 
+/* Not found and denied are what is said of a command; of anything else it is an ordinary failure. */
+enum sbx_code sbx_launch_setup_failed(enum sbx_code code, struct sbx_err *err);
+
 void sbx_launch_filter(struct sbx_launch *launch, enum sbx_filter which);
 
 /* Gives the helper one more descriptor under this number. */
 void sbx_launch_pass(struct sbx_launch *launch, int fd, int number);
 
-/* Tells sbx-init where names may be made; from now on creating calls are watched if the policy asks for it. */
+/* Tells sbx-init where names may be made, and which not; from now on creating calls are watched if the policy asks for it. */
 enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
+                               const struct sbx_found_list *found,
                                struct sbx_err *err) SBX_MUST_USE;
 
 /* Evidence that is the same for every backend: limits, group, descriptors, environment. */

@@ -29,12 +29,16 @@ struct sbx_mount {
     const char *path;  /* absolute and real: no component is a link when it was looked at */
     const char *link;  /* of a link: its text */
     bool is_directory; /* of a bind */
+    bool is_link;      /* of a bind: refused by whoever asked for it */
+    bool is_rule;      /* a rule names it; otherwise a pattern found it */
     bool is_reopened;  /* of a mask: something below it is there again */
     int fd;            /* of a bind: the source, which it pins; -1 otherwise */
     uint64_t device, inode;
     uint64_t size_bytes; /* of a tmpfs */
     enum sbx_access access;
 };
+
+#define SBX_MOUNTS_MASK_BYTES 4096 /* size of a masking directory: nothing is ever in it */
 
 /* Owns the descriptors. */
 struct sbx_mounts {

@@ -242,6 +242,26 @@ static enum sbx_code settle(struct sbx_names_walk *walk, struct sbx_err *err)
     return kept > walk->limits->names ? too_many(walk, err) : SBX_OK;
 }
 
+static enum sbx_code hand_over_git(struct sbx_arena *arena, const struct sbx_names_walk *walk,
+                                   struct sbx_found_list *list, struct sbx_err *err)
+{
+    list->git_directories = SBX_NEW_ARRAY(arena, const char *, walk->start_count);
+    if (list->git_directories == NULL) {
+        return sbx_err_nomem(err);
+    }
+    for (size_t i = 0; i < walk->start_count; i++) {
+        const struct sbx_names_start *start = &walk->starts[i];
+        if (start->is_git) {
+            const char *path = sbx_arena_copy(arena, start->path.text, start->path.len);
+            if (path == NULL) {
+                return sbx_err_nomem(err);
+            }
+            list->git_directories[list->git_directory_count++] = path;
+        }
+    }
+    return SBX_OK;
+}
+
 /* From scratch memory into the caller's. */
 static enum sbx_code hand_over(struct sbx_arena *arena, const struct sbx_names_walk *walk,
                                struct sbx_found_list *out, struct sbx_err *err)
@@ -264,8 +284,11 @@ static enum sbx_code hand_over(struct sbx_arena *arena, const struct sbx_names_w
             return sbx_err_nomem(err);
         }
     }
-    *out = list;
-    return SBX_OK;
+    enum sbx_code code = hand_over_git(arena, walk, &list, err);
+    if (code == SBX_OK) {
+        *out = list;
+    }
+    return code;
 }
 
 /* ---- all of it ---- */

@@ -40,6 +40,10 @@ struct sbx_found {
 struct sbx_found_list {
     struct sbx_found *items; /* parents first (sbx_path_compare), no path twice */
     size_t count, capacity;
+    /* With git = "commit": writable directories that are to git what ".git" is, because a ".git" file or link, or a
+     * "commondir" leads there. What is missing in them must not be made either. */
+    const char **git_directories;
+    size_t git_directory_count;
     uint64_t directories_read;       /* by listing them */
     uint64_t directories_from_cache; /* by their stamps */
     uint64_t entries;                /* names looked at */

@@ -16,6 +16,7 @@ const struct sbx_name sbx_filter_names[] = {{SBX_FILTER_DENY, "deny"},
                                             {SBX_FILTER_METADATA, "metadata"},
                                             {SBX_FILTER_NO_LANDLOCK, "no-landlock"},
                                             {SBX_FILTER_NO_NETWORK, "no-network"},
+                                            {SBX_FILTER_NEIGHBOURS, "neighbours"},
                                             {0, NULL}};
 
 struct sbx_bpf sbx_filter_program(enum sbx_filter which)

@@ -27,6 +27,7 @@ enum sbx_filter {
     SBX_FILTER_METADATA,    /* files change by writing only */
     SBX_FILTER_NO_LANDLOCK, /* Landlock seems to be switched off */
     SBX_FILTER_NO_NETWORK,  /* no internet sockets, where there is no network namespace */
+    SBX_FILTER_NEIGHBOURS,  /* the user's other processes, where there are no namespaces */
     SBX_FILTER_COUNT
 };
 

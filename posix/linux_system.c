@@ -19,6 +19,11 @@ const struct sbx_system_traits sbx_system = {
     .own_dir = NULL,
 };
 
+void sbx_system_harden(void)
+{
+    (void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
 bool sbx_system_pipe(int ends[2])
 {
     return pipe2(ends, O_CLOEXEC) == 0;

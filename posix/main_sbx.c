@@ -9,6 +9,7 @@
 #include "common/base/utf8.h"
 #include "common/cli/cli.h"
 #include "common/os.h"
+#include "posix/system.h"
 
 #include "common/base/banned.h"
 
@@ -40,6 +41,7 @@ static int refuse_argument(int index, const char *text)
 
 int main(int argc, char **argv)
 {
+    sbx_system_harden(); /* before anything worth hiding is in memory */
     if (!open_standard_streams()) {
         return EXIT_REFUSED;
     }

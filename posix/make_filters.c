@@ -212,6 +212,11 @@ static void add_no_network(scmp_filter_ctx filter)
     add_rules(filter, sbx_call_networks);
 }
 
+static void add_neighbours(scmp_filter_ctx filter)
+{
+    add_rules(filter, sbx_call_neighbours);
+}
+
 static const struct {
     const char *id; /* of enum sbx_filter */
     uint32_t otherwise;
@@ -222,7 +227,8 @@ static const struct {
                 {"SBX_FILTER_NAMES", SCMP_ACT_ALLOW, add_names},
                 {"SBX_FILTER_METADATA", SCMP_ACT_ALLOW, add_metadata},
                 {"SBX_FILTER_NO_LANDLOCK", SCMP_ACT_ALLOW, add_no_landlock},
-                {"SBX_FILTER_NO_NETWORK", SCMP_ACT_ALLOW, add_no_network}};
+                {"SBX_FILTER_NO_NETWORK", SCMP_ACT_ALLOW, add_no_network},
+                {"SBX_FILTER_NEIGHBOURS", SCMP_ACT_ALLOW, add_neighbours}};
 #define PROGRAM_COUNT (sizeof programs / sizeof programs[0])
 
 static void print_code(scmp_filter_ctx filter, size_t index)

@@ -55,6 +55,10 @@ uint64_t sbx_system_peak_bytes(const struct rusage *usage)
 }
 
 /* Another thread that forks and executes between the calls gets the pipe too. */
+void sbx_system_harden(void)
+{
+}
+
 bool sbx_system_pipe(int ends[2])
 {
     int made[2];

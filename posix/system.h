@@ -18,6 +18,10 @@ struct sbx_system_traits {
 };
 extern const struct sbx_system_traits sbx_system;
 
+/* From now on no other process of the user reads this one's memory, traces it or gets a core file of it, until
+ * it executes another program. Does nothing where the kernel cannot. */
+void sbx_system_harden(void);
+
 /* As pipe(2), both ends close-on-exec. */
 bool sbx_system_pipe(int ends[2]) SBX_MUST_USE;
 

@@ -54,6 +54,10 @@ static void linux_rows(struct doctor *d)
 {
     struct sbx_arena *arena = &d->cli->arena;
     if (d->facts.platform != SBX_LINUX) return;
+    if (d->facts.userns_obstacle == NULL)
+        add(d, "layers", "namespaces", ROW_OK, "no setting forbids user namespaces", NULL);
+    else
+        add(d, "layers", "namespaces", ROW_WARN, d->facts.userns_obstacle, d->facts.userns_remedy);
     if (d->facts.landlock_abi > 0)
         add(d, "layers", "landlock", ROW_OK,
             sbx_arena_printf(arena, "Landlock ABI %u", d->facts.landlock_abi), NULL);
@@ -96,7 +100,10 @@ static void backend_row(struct doctor *d, enum sbx_backend_id id)
             sbx_arena_printf(arena, "%s%s%s", row->summary, probe.version == NULL ? "" : ": ",
                              probe.version == NULL ? "" : probe.version),
             NULL);
-    else
+    if (probe.state == SBX_PROBE_PASSED && probe.note != NULL)
+        add(d, "backends", sbx_arena_printf(arena, "%s-note", name), ROW_WARN, probe.note,
+            probe.remedy);
+    if (probe.state != SBX_PROBE_PASSED)
         add(d, "backends", name, probe.state == SBX_PROBE_NOT_BUILT ? ROW_SKIP : ROW_WARN,
             probe.reason == NULL ? "it cannot be used" : probe.reason, probe.remedy);
 }
@@ -108,7 +115,21 @@ static void backend_rows(struct doctor *d)
     for (int i = 0; i < SBX_BACKEND_COUNT; i++)
         if (is_opt_in((enum sbx_backend_id)i))
             add(d, "backends", sbx_name_text(sbx_backend_names, i), ROW_SKIP,
-                "only used when SBX_SANDBOX asks for it", NULL);
+                sbx_backend_find((enum sbx_backend_id)i) == NULL
+                    ? "this build of sbx does not contain it"
+                    : "only used when SBX_SANDBOX asks for it",
+                NULL);
+}
+
+/* What would make the strongest backend of this build work; the rows above say what each of them lacks. */
+static const char *best_remedy(const struct doctor *d, const struct sbx_selection *selection)
+{
+    for (size_t i = 0; i < selection->tried_count; i++) {
+        const struct sbx_tried *tried = &selection->tried[i];
+        if (tried->is_built && tried->verdict == SBX_VERDICT_UNAVAILABLE && tried->remedy != NULL)
+            return tried->remedy;
+    }
+    return sbx_selection_remedy(selection, d->facts.platform);
 }
 
 /* The row that counts: what a plain `sbx run` would do. */
@@ -132,14 +153,16 @@ static void selection_row(struct doctor *d)
     };
     if (sbx_prepare(arena, &input, &findings, &prepared, &err) != SBX_OK) {
         const char *text = findings.count > 0 ? findings.items[0].text : err.text;
-        add(d, "decision", "run", ROW_FAIL, sbx_arena_printf(arena, "%s", text), NULL);
+        add(d, "decision", "run", ROW_FAIL,
+            sbx_arena_printf(arena, "sbx run would refuse here: %s", text),
+            findings.count > 0 ? findings.items[0].hint : NULL);
         return;
     }
     const struct sbx_selection *selection = &prepared.selection;
     if (selection->backend == SBX_BACKEND_FAIL_CLOSED)
         add(d, "decision", "run", ROW_FAIL,
             sbx_arena_printf(arena, "sbx run would refuse: %s", selection->why),
-            sbx_selection_remedy(selection, d->facts.platform));
+            best_remedy(d, selection));
     else if (selection->backend == SBX_BACKEND_NONE)
         add(d, "decision", "run", ROW_FAIL, "sbx run would run WITHOUT a sandbox",
             "unset SBX_SANDBOX and SBX_ALLOW_NO_SANDBOX");

@@ -13,7 +13,7 @@ struct run_report {
     const struct sbx_setup *setup;
     const struct sbx_prepared *prepared; /* NULL: nothing was decided */
     const struct sbx_outcome *outcome;   /* NULL: nothing was run */
-    const struct sbx_run_record *record; /* NULL: nothing was run */
+    const struct sbx_run_record *record; /* NULL: no box was tried */
     const struct sbx_denials *denials;   /* of what was run */
     const struct sbx_err *err;           /* NULL: it ran */
     uint32_t status;
@@ -141,6 +141,15 @@ static void send_json(struct sbx_cli *cli, const struct run_report *report)
     (void)sbx_output_write(SBX_STDERR, &message);
 }
 
+static void tell_evidence(const struct sbx_cli *cli, const struct run_report *report)
+{
+    if (!cli->args.given[SBX_OPT_EVIDENCE] || json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    sbx_evidence_print(cli, report->prepared, report->record, &text);
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
 static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
                   uint32_t status)
 {
@@ -161,6 +170,7 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
         }
         (void)sbx_output_write(SBX_STDERR, &text);
     }
+    if (report->record != NULL) tell_evidence(cli, report);
     if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL)
         sbx_selection_findings(&report->prepared->selection, &cli->findings);
     send_json(cli, report);
@@ -268,15 +278,6 @@ static void explain_denials(struct sbx_cli *cli, const struct run_report *report
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static void tell_evidence(const struct sbx_cli *cli, const struct run_report *report)
-{
-    if (!cli->args.given[SBX_OPT_EVIDENCE] || json_goes_to_stderr(cli)) return;
-    AUTO_BUF text;
-    sbx_buf_init(&text, 1u << 20);
-    sbx_evidence_print(cli, report->prepared, report->record, &text);
-    (void)sbx_output_write(SBX_STDERR, &text);
-}
-
 /* What is said after the command has ended. */
 static int finish(struct sbx_cli *cli, struct run_report *report)
 {
@@ -303,8 +304,8 @@ static int run_words(struct sbx_cli *cli, struct run_report *report, const char 
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
+    report->record = &record; /* a box that was not released has evidence too: it says why */
     if (code != SBX_OK) return refuse(cli, report, &err, failure_status(code));
-    report->record = &record;
     return finish(cli, report);
 }
 

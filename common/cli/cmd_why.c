@@ -95,6 +95,7 @@ static int print_json(struct sbx_cli *cli, const struct asked *asked, const stru
     sbx_jsonw_pair_text(&json, "rule", sbx_buf_text(&answer->rule));
     sbx_jsonw_pair_text(&json, "change", answer->remedy.line);
     sbx_jsonw_pair_text(&json, "flag", answer->remedy.flag);
+    sbx_jsonw_pair_bool(&json, "needs_file", answer->remedy.needs_file);
     sbx_jsonw_pair_text(&json, "obstacle", answer->remedy.obstacle);
     return sbx_report_close(&json, status);
 }
@@ -116,6 +117,9 @@ static int print_answer(struct sbx_cli *cli, const struct asked *asked, const st
         sbx_buf_add_visible(&text, sbx_str(answer->remedy.line), false);
         sbx_buf_add_text(&text, "   or: sbx run ");
         sbx_buf_add_visible(&text, sbx_str(answer->remedy.flag), false);
+        if (answer->remedy.needs_file)
+            sbx_buf_add_text(&text,
+                             "\n  note: it does not exist yet: make it outside the box first");
     } else if (!answer->is_allowed) {
         sbx_buf_add_text(&text, "\n  fix: no manifest line allows it as things are: ");
         sbx_buf_add_visible(&text, sbx_str(answer->remedy.obstacle), false);

@@ -12,7 +12,7 @@
 
 static const struct sbx_step_text native_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"clone with user, mount, pid, network, ipc, uts and cgroup namespaces", "kill the namespace"},
     {"in the box: private root, /proc, /dev, /tmp; grants in order; masks and protections", NULL},
@@ -24,7 +24,7 @@ static const struct sbx_step_text native_steps[] = {
 static const struct sbx_step_text bwrap_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
     {"check bwrap: absolute path, owner, mode, version", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"start bwrap with an empty environment, all arguments over a descriptor",
      "kill the namespace"},
@@ -35,7 +35,7 @@ static const struct sbx_step_text bwrap_steps[] = {
 
 static const struct sbx_step_text landlock_steps[] = {
     {"harden sbx: not dumpable, no core files, descriptors closed on exec", NULL},
-    {"open every granted path by descriptor, without following links", "close the descriptors"},
+    {"open every granted path once, by descriptor", "close the descriptors"},
     {"make the cgroup and set its limits", "remove the cgroup"},
     {"make a private temporary directory", "remove the directory"},
     {"in the child: resource limits, no-new-privs, Landlock, seccomp", NULL},

@@ -34,7 +34,8 @@ struct sbx_probe {
     enum sbx_probe_state state;
     const char *version; /* "bubblewrap 0.8.0", or NULL */
     const char *reason;  /* why it failed or is not built; NULL when it passed */
-    const char *remedy;  /* what to do about it; NULL when nothing can be done */
+    const char *note;    /* what to know about one that passed; NULL: nothing */
+    const char *remedy;  /* what to do about reason or note; NULL when nothing can be done */
 };
 
 enum sbx_cgroup_version { SBX_CGROUP_NONE, SBX_CGROUP_V1, SBX_CGROUP_V2 };
@@ -45,10 +46,13 @@ struct sbx_facts {
     bool is_root;
     unsigned landlock_abi; /* 0: not available */
     bool has_seccomp;
+    /* A setting of this machine that keeps the caller from making user namespaces, and how to change it; NULL:
+     * none is known. */
+    const char *userns_obstacle, *userns_remedy;
     enum sbx_cgroup_version cgroup; /* one in which sbx can make its own group */
-    bool has_egress;        /* the egress gate is built in and can be started */
-    bool has_service;       /* the service answers */
-    const char *kernel;     /* "Linux 6.18.44", "Windows 10.0.22631" … */
+    bool has_egress;                /* the egress gate is built in and can be started */
+    bool has_service;               /* the service answers */
+    const char *kernel;             /* "Linux 6.18.44", "Windows 10.0.22631" … */
     struct sbx_probe probe[SBX_BACKEND_COUNT];
 };
 

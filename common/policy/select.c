@@ -354,17 +354,18 @@ const char *sbx_selection_remedy(const struct sbx_selection *selection, enum sbx
 {
     if (selection->remedy != NULL) return selection->remedy;
     static const char *const remedies[SBX_PLATFORM_COUNT] = {
-        [SBX_LINUX] =
-            "install bubblewrap (apt-get install bubblewrap), or start a container engine "
-            "and set SBX_SANDBOX=docker",
-        [SBX_MACOS] = "run sbx outside any other sandbox (sandbox-exec must be usable), or start a "
-                      "container engine and set SBX_SANDBOX=docker",
-        [SBX_WINDOWS] = "run sbx on Windows 10 1809 or newer outside any AppContainer, or start a "
-                        "container engine and set SBX_SANDBOX=docker",
+        [SBX_LINUX] = "install bubblewrap (apt-get install bubblewrap)",
+        [SBX_MACOS] = "run sbx outside any other sandbox (sandbox-exec must be usable)",
+        [SBX_WINDOWS] = "run sbx on Windows 10 1809 or newer outside any AppContainer",
     };
-    /* Advice that cannot help is worse than none. */
+    /* The strongest backend of this build knows best what it lacks; and advice that cannot help is worse than
+     * none. */
     bool any_built = selection->tried_count == 0;
-    for (size_t i = 0; i < selection->tried_count; i++) any_built |= selection->tried[i].is_built;
+    for (size_t i = 0; i < selection->tried_count; i++) {
+        const struct sbx_tried *tried = &selection->tried[i];
+        if (tried->is_built && tried->remedy != NULL) return tried->remedy;
+        any_built |= tried->is_built;
+    }
     return any_built ? remedies[platform]
                      : "use a build of sbx that contains a sandbox for this platform";
 }
@@ -374,16 +375,17 @@ void sbx_selection_refusal(const struct sbx_selection *selection, enum sbx_platf
 {
     sbx_buf_add_text(out, "sandbox UNAVAILABLE and unsandboxed execution is not permitted");
     sbx_buf_printf(out, "\n  why: %s", selection->why);
+    const char *remedy = sbx_selection_remedy(selection, platform);
     for (size_t i = 0; i < selection->tried_count; i++) {
         const struct sbx_tried *tried = &selection->tried[i];
         sbx_buf_printf(out, "\n  tried: %-12s %s",
                        sbx_name_text(sbx_backend_names, (int)tried->backend),
                        tried->reason == NULL ? sbx_name_text(sbx_verdict_names, (int)tried->verdict)
                                              : tried->reason);
-        if (tried->remedy != NULL && tried->is_built)
+        if (tried->remedy != NULL && tried->is_built && tried->remedy != remedy)
             sbx_buf_printf(out, "\n    fix: %s", tried->remedy);
     }
-    sbx_buf_printf(out, "\n  fix: %s", sbx_selection_remedy(selection, platform));
+    sbx_buf_printf(out, "\n  fix: %s", remedy);
     if (selection->may_opt_in)
         sbx_buf_add_text(out, "\n       to accept NO isolation set both SBX_SANDBOX=none and "
                               "SBX_ALLOW_NO_SANDBOX=1");

@@ -284,7 +284,7 @@ static void linux_layers(struct layer_list *list, enum sbx_backend_id id,
     add_layer(list, limit_layer(facts));
     add_layer(list, facts->landlock_abi == 0
                         ? "landlock: not available on this kernel"
-                        : sbx_arena_printf(list->arena, "landlock: every right of ABI %u",
+                        : sbx_arena_printf(list->arena, "landlock: every right on files of ABI %u",
                                            facts->landlock_abi));
     if (!facts->has_seccomp)
         add_layer(list, "seccomp: not available on this kernel");

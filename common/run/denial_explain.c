@@ -112,8 +112,8 @@ static const char *hopeless(const struct sbx_denial_input *input, const struct s
     return NULL;
 }
 
-static const char *note_of(struct sbx_arena *arena,
-                           const struct sbx_suspect *suspect, const struct sbx_remedy *remedy)
+static const char *note_of(struct sbx_arena *arena, const struct sbx_suspect *suspect,
+                           const struct sbx_remedy *remedy)
 {
     const struct sbx_protect_row *protection = suspect->decision.protection;
     bool is_gits = remedy->flag != NULL && sbx_str_starts(sbx_str(remedy->flag), "--git ");
@@ -146,6 +146,9 @@ bool sbx_suspect_explain(struct sbx_arena *arena, const struct sbx_denial_input 
     const char *note = hopeless(input, suspect);
     if (note == NULL && !is_allowed) {
         if (!sbx_remedy_find(arena, &made_from, &question, &remedy)) return false;
+        /* Nobody should make a protected file only to open it to the box. */
+        if (suspect->kind == SBX_DENIED_PROTECTED && remedy.needs_file)
+            remedy = (struct sbx_remedy){.obstacle = "it is protected"};
         note = note_of(arena, suspect, &remedy);
     }
     struct sbx_denial made = {.kind = suspect->kind,

@@ -26,8 +26,11 @@ static const char *copy(struct sbx_arena *arena, const char *text)
 
 static struct sbx_probe copy_probe(struct sbx_arena *arena, const struct sbx_probe *probe)
 {
-    return (struct sbx_probe){probe->state, copy(arena, probe->version), copy(arena, probe->reason),
-                              copy(arena, probe->remedy)};
+    return (struct sbx_probe){.state = probe->state,
+                              .version = copy(arena, probe->version),
+                              .reason = copy(arena, probe->reason),
+                              .note = copy(arena, probe->note),
+                              .remedy = copy(arena, probe->remedy)};
 }
 
 void sbx_probe_ask(struct sbx_probe_cache *cache, struct sbx_arena *arena, enum sbx_backend_id id,

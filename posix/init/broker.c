@@ -13,7 +13,15 @@
 
 #include "common/base/banned.h"
 
-enum { NOT_PERMITTED = -1, NOT_FOUND = -2, NO_CALL = -38, IS_DIRECTORY_BITS = 0040000 };
+enum {
+    NOT_PERMITTED = -1,
+    NOT_FOUND = -2,
+    INVALID = -22,
+    NO_CALL = -38,
+    IS_DIRECTORY_BITS = 0040000,
+};
+
+#define HERE AT_FDCWD
 
 static void answer_with(const struct call *call, long answer)
 {
@@ -73,7 +81,9 @@ static long make_directory(const struct call *call, int32_t base, uint64_t path,
 static long make_node(const struct call *call, int32_t base, uint64_t path, uint64_t mode,
                       uint64_t device)
 {
-    long answer = read_place(call, base, path, &first);
+    /* The kernel looks at the kind of node before the path. */
+    long answer = SYS4(mknodat, HERE, "", mode, device);
+    answer = answer == NOT_FOUND ? read_place(call, base, path, &first) : answer;
     if (answer < 0) {
         return answer;
     }
@@ -98,7 +108,7 @@ static long make_symlink(const struct call *call, uint64_t target, int32_t base,
         return answer;
     }
     /* A link to a directory counts as one: what lies behind it would be found below this name. */
-    if (init_may_make(call->init, first.spot.path, false) != INIT_ALLOWED) {
+    if (init_may_link(call->init, first.spot.path) != INIT_ALLOWED) {
         answer = refused(SBX_MAKES_SYMLINK, &first.spot, NOT_PERMITTED);
     } else {
         answer = told(SBX_MAKES_SYMLINK, &first.spot,
@@ -110,14 +120,23 @@ static long make_symlink(const struct call *call, uint64_t target, int32_t base,
 
 /* ---- two names ----------------------------------------------------------------------------------- */
 
+/* A link's source is looked at before the place of the link; what is renamed, after both places are found. */
 static long find_two(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
-                     uint64_t to)
+                     uint64_t to, const uint64_t *link_flags)
 {
     long answer = read_place(call, from_base, from, &first);
     if (answer < 0) {
         return answer;
     }
-    answer = read_place(call, to_base, to, &second);
+    if (link_flags != 0) {
+        struct statx info;
+        bool follows = (*link_flags & AT_SYMLINK_FOLLOW) != 0;
+        answer = SYS5(statx, first.spot.directory, first.spot.last,
+                      follows ? 0 : AT_SYMLINK_NOFOLLOW, STATX_TYPE, &info);
+    }
+    if (answer >= 0) {
+        answer = read_place(call, to_base, to, &second);
+    }
     if (answer < 0) {
         (void)SYS1(close, first.spot.directory);
     }
@@ -133,10 +152,13 @@ static void close_two(void)
 static long make_link(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
                       uint64_t to, uint64_t flags)
 {
+    if ((flags & ~(uint64_t)(AT_EMPTY_PATH | AT_SYMLINK_FOLLOW)) != 0) {
+        return INVALID;
+    }
     if ((flags & AT_EMPTY_PATH) != 0) {
         return NOT_FOUND; /* as without the capability it needs */
     }
-    long answer = find_two(call, from_base, from, to_base, to);
+    long answer = find_two(call, from_base, from, to_base, to, &flags);
     if (answer < 0) {
         return answer;
     }
@@ -163,10 +185,10 @@ static bool is_directory(const struct spot *spot)
 static bool may_move(const struct call *call, const struct spot *from, const struct spot *to,
                      bool *must_check)
 {
-    bool has_below = is_directory(from);
-    enum init_verdict verdict = init_may_make(call->init, to->path, has_below);
-    *must_check = verdict == INIT_NO_DIRECTORY;
-    return verdict != INIT_REFUSED && !(has_below && verdict == INIT_NO_DIRECTORY);
+    bool may_directory = init_may_move_directory(call->init, from->path, to->path);
+    *must_check = !may_directory;
+    return is_directory(from) ? may_directory
+                              : init_may_make(call->init, to->path, false) != INIT_REFUSED;
 }
 
 static long make_rename(const struct call *call, int32_t from_base, uint64_t from, int32_t to_base,
@@ -175,7 +197,9 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
     bool check_to = false;
     bool check_from = false;
     bool exchanges = (flags & 2) != 0; /* RENAME_EXCHANGE */
-    long answer = find_two(call, from_base, from, to_base, to);
+    /* The kernel looks at the flags before the paths. */
+    long answer = SYS5(renameat2, HERE, "", HERE, "", flags);
+    answer = answer == INVALID ? INVALID : find_two(call, from_base, from, to_base, to, 0);
     if (answer < 0) {
         return answer;
     }
@@ -200,8 +224,6 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
 }
 
 /* ---- the calls ------------------------------------------------------------------------------------- */
-
-#define HERE AT_FDCWD
 
 static long carry_out(struct call *call)
 {

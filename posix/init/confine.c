@@ -49,6 +49,26 @@ void init_harden(const struct init *init)
     must(SBX_INIT_STEP_HARDEN, SYS3(fcntl, SBX_INIT_FD_REPORTS, F_SETFD, 1));
 }
 
+/* Root keeps its capabilities where no user namespace takes them away. The bounding set counts most: from
+ * it a program executed by root would get them back. */
+void init_drop_capabilities(const struct init *init)
+{
+    const uint32_t head[2] = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3, this process */
+    const uint32_t none[6] = {0, 0, 0, 0, 0, 0};
+    enum { CAPABILITIES = 64 };
+    if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0) {
+        return; /* the helper has done it, and has given up the right to do it again */
+    }
+    for (long i = 0; i < CAPABILITIES; i++) {
+        long answer = SYS5(prctl, PR_CAPBSET_READ, i, 0, 0, 0);
+        if (answer == 1) {
+            (void)SYS5(prctl, PR_CAPBSET_DROP, i, 0, 0, 0); /* an ordinary user may not, and needs not */
+        }
+    }
+    (void)SYS5(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    must(SBX_INIT_STEP_HARDEN, SYS2(capset, head, none));
+}
+
 void init_limit(const struct init *init)
 {
     const struct sbx_init_rlimit *limit =

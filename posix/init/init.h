@@ -31,6 +31,7 @@ noreturn void init_fail(int32_t step, long answer);
 /* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */
 void init_harden(const struct init *init);
 void init_limit(const struct init *init);
+void init_drop_capabilities(const struct init *init);
 void init_landlock(const struct init *init);
 void init_seccomp(const struct init *init);
 
@@ -50,5 +51,7 @@ enum init_verdict {
     INIT_NO_DIRECTORY, /* anything but a directory: what lies below would then be protected */
 };
 enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory);
+enum init_verdict init_may_link(const struct init *init, const char *path);
+bool init_may_move_directory(const struct init *init, const char *from, const char *to);
 
 #endif

@@ -12,14 +12,19 @@
 
 enum {
     NOT_PERMITTED = -1,
+    NOT_FOUND = -2,
     NO_DEVICE = -6,
     AGAIN = -11,
+    EXISTS = -17,
+    IS_DIRECTORY = -21,
+    INVALID = -22,
     TOO_MANY_LINKS = -40,
     LINKS = 40,
     CHILD = 17,
     TERMINAL_MAJOR = 5, /* /dev/tty is 5:0 */
     FIFO_BITS = 0010000,
     CHARACTER_BITS = 0020000,
+    DIRECTORY_BITS = 0040000,
     LINK_BITS = 0120000,
     TYPE_BITS = 0170000,
 };
@@ -28,27 +33,18 @@ struct opening {
     const struct call *call;
     uint64_t flags, mode;
     struct spot *spot;
+    int pin; /* what is at the spot, held without being opened; -1: nothing yet */
 };
 
-/* One step: the file, or a negative errno; TOO_MANY_LINKS means that the name is a link. Never waits. */
-static long open_here(const struct opening *opening, bool waits)
+/* Opens what the pin holds. Never a link, and what it was, it stays: nobody can put another file under the name
+ * between the look and the opening. */
+static long open_pinned(const struct opening *opening, bool waits)
 {
-    uint64_t flags = opening->flags | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW;
-    const struct spot *spot = opening->spot;
-    if (spot->is_descriptor) {
-        flags &= ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW); /* it exists, and it is a kind of link */
-    }
-    if (!waits) {
-        flags |= O_NONBLOCK;
-    }
-    return SYS4(openat, spot->directory, spot->last, flags, opening->mode);
-}
-
-static uint32_t type_of(const struct spot *spot, struct statx *info)
-{
-    *info = (struct statx){0};
-    long answer = SYS5(statx, spot->directory, spot->last, AT_SYMLINK_NOFOLLOW, STATX_TYPE, info);
-    return answer == 0 ? info->stx_mode & TYPE_BITS : 0;
+    char entry[64] = "/proc/self/fd/";
+    uint64_t flags = opening->flags & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW);
+    (void)text_add_number(entry, sizeof entry, (unsigned long)opening->pin);
+    return SYS4(openat, AT_FDCWD, entry,
+                flags | O_CLOEXEC | O_NOCTTY | (waits ? 0U : (uint64_t)O_NONBLOCK), 0);
 }
 
 /* Hands the file to the asking process, and with it the answer. */
@@ -62,14 +58,15 @@ static void hand_over(const struct opening *opening, int fd)
     };
     long answer = SYS3(ioctl, opening->call->init->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     if (answer < 0) {
-        call_answer(opening->call, answer); /* no room in its table; or it is gone, and this too fails */
+        call_answer(opening->call,
+                    answer); /* no room in its table; or it is gone, and this too fails */
     }
     (void)SYS1(close, fd);
 }
 
 static noreturn void wait_apart(const struct opening *opening)
 {
-    long fd = open_here(opening, true);
+    long fd = open_pinned(opening, true);
     if (fd < 0) {
         call_answer(opening->call, fd);
     } else {
@@ -143,78 +140,50 @@ static long open_terminal(const struct opening *opening)
     return SYS4(openat, AT_FDCWD, other, flags, 0);
 }
 
-/* The file was opened without waiting, which is undone where it makes a difference. */
-static void finish(const struct opening *opening, int fd)
+/* Answers with what the pin holds. */
+static void open_existing(const struct opening *opening, const struct statx *info)
 {
-    struct statx info = {0};
+    uint32_t type = info->stx_mode & TYPE_BITS;
     bool wants_to_wait = (opening->flags & O_NONBLOCK) == 0;
-    (void)SYS5(statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &info);
-    uint32_t type = info.stx_mode & TYPE_BITS;
-    if (wants_to_wait && type == FIFO_BITS) {
-        (void)SYS1(close, fd);
+    bool is_terminal = type == CHARACTER_BITS && info->stx_rdev_major == TERMINAL_MAJOR &&
+                       info->stx_rdev_minor == 0;
+    if (type == DIRECTORY_BITS) {
+        call_answer(opening->call, IS_DIRECTORY);
+        return;
+    }
+    /* A FIFO opened for reading without waiting is open at once, and closing it again would not be unseen: who
+     * waits for a reader has had one. For writing it opens only when a reader is there. */
+    if (wants_to_wait && type == FIFO_BITS && (opening->flags & O_ACCMODE) == O_RDONLY) {
         open_apart(opening);
         return;
     }
-    if (type == CHARACTER_BITS && info.stx_rdev_major == TERMINAL_MAJOR && info.stx_rdev_minor == 0) {
-        (void)SYS1(close, fd);
-        long other = open_terminal(opening);
-        if (other < 0) {
-            call_answer(opening->call, other);
-            return;
-        }
-        fd = (int)other;
-    }
-    if (wants_to_wait) {
-        long flags = SYS3(fcntl, fd, F_GETFL, 0);
-        (void)SYS3(fcntl, fd, F_SETFL, flags & ~(long)O_NONBLOCK);
-    }
-    hand_over(opening, fd);
-}
-
-/* Opening without waiting failed in a way that waiting would not. */
-static bool would_wait(const struct opening *opening, long answer)
-{
-    return (opening->flags & O_NONBLOCK) == 0 && (answer == NO_DEVICE || answer == AGAIN);
-}
-
-static bool is_terminal(const struct spot *spot)
-{
-    struct statx info;
-    return type_of(spot, &info) == CHARACTER_BITS && info.stx_rdev_major == TERMINAL_MAJOR &&
-           info.stx_rdev_minor == 0;
-}
-
-/* The spot is settled: no link in the last place. Answers the call. */
-static void open_settled(const struct opening *opening, long answer)
-{
-    if (answer == NO_DEVICE && is_terminal(opening->spot)) {
-        answer = open_terminal(opening); /* this process has no terminal; the asking one may */
-        if (answer >= 0) {
-            hand_over(opening, (int)answer);
-            return;
-        }
-    } else if (answer < 0 && would_wait(opening, answer)) {
+    long answer = is_terminal ? open_terminal(opening) : open_pinned(opening, false);
+    if (wants_to_wait && !is_terminal && (answer == NO_DEVICE || answer == AGAIN)) {
         open_apart(opening);
-        return;
-    }
-    if (answer < 0) {
+    } else if (answer < 0) {
         call_answer(opening->call, call_told(SBX_MAKES_FILE, opening->spot, answer));
     } else {
-        finish(opening, (int)answer);
+        if (wants_to_wait) {
+            long flags = SYS3(fcntl, answer, F_GETFL, 0);
+            (void)SYS3(fcntl, answer, F_SETFL, flags & ~(long)O_NONBLOCK);
+        }
+        hand_over(opening, (int)answer);
     }
 }
 
-/* Makes the target of the link in the last place the new spot. */
-static long follow(const struct call *call, struct spot *spot)
+/* Makes the target of the pinned link the new spot. */
+static long follow(const struct opening *opening)
 {
     static char target[PATH_BYTES];
-    long got = SYS4(readlinkat, spot->directory, spot->last, target, PATH_BYTES - 1);
+    struct spot *spot = opening->spot;
+    long got = SYS4(readlinkat, opening->pin, "", target, PATH_BYTES - 1);
     if (got < 0) {
         return got;
     }
     target[got] = '\0';
     int from = spot->directory;
-    long answer = call_find_from(call, target[0] == '/' ? AT_FDCWD : from, target, spot);
+    long answer =
+        call_find_from(opening->call, target[0] == '/' ? AT_FDCWD : from, target, spot);
     if (answer < 0) {
         spot->directory = from; /* still the caller's to close */
         return answer;
@@ -223,42 +192,76 @@ static long follow(const struct call *call, struct spot *spot)
     return 0;
 }
 
-/* One name of the chain; true when the call was answered. */
-static bool open_step(const struct opening *opening)
+/* A new file, if there is none: with O_EXCL, so that no link is followed. */
+static long make_new(const struct opening *opening)
 {
-    struct spot *spot = opening->spot;
-    struct statx info;
-    bool stays = (opening->flags & (O_NOFOLLOW | O_EXCL)) != 0;
-    if (!spot->is_descriptor && init_may_make(opening->call->init, spot->path, false) ==
-                                    INIT_REFUSED) {
+    const struct spot *spot = opening->spot;
+    if (init_may_make(opening->call->init, spot->path, false) == INIT_REFUSED) {
         /* What exists may be opened, and its mount decides about writing; it is only not made. */
-        struct opening plain = *opening;
-        plain.flags &= ~(uint64_t)(O_CREAT | O_EXCL);
-        if ((opening->flags & O_EXCL) != 0 || type_of(spot, &info) == 0) {
-            call_answer(opening->call, call_told(SBX_MAKES_FILE, spot, NOT_PERMITTED));
-            return true;
-        }
-        long answer = open_here(&plain, false);
-        if (answer == TOO_MANY_LINKS && !stays && type_of(spot, &info) == LINK_BITS) {
-            return false;
-        }
-        open_settled(&plain, answer);
-        return true;
+        return (opening->flags & O_EXCL) != 0 ? NOT_PERMITTED : EXISTS;
     }
-    long answer = open_here(opening, false);
-    if (answer == TOO_MANY_LINKS && !stays && type_of(spot, &info) == LINK_BITS) {
-        return false;
+    return SYS4(openat, spot->directory, spot->last,
+                opening->flags | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, opening->mode);
+}
+
+enum step { ANSWERED, IS_LINK, WENT_AWAY };
+
+/* What is at the spot, by name or by number. */
+static long pin_spot(const struct opening *opening)
+{
+    const struct spot *spot = opening->spot;
+    /* An entry of an fd directory is a kind of link that leads to an open file. */
+    uint64_t flags = O_PATH | O_CLOEXEC | (spot->is_descriptor ? 0U : (uint64_t)O_NOFOLLOW);
+    return SYS4(openat, spot->directory, spot->last, flags, 0);
+}
+
+/* One name of the chain. */
+static enum step open_step(struct opening *opening)
+{
+    struct statx info = {0};
+    const struct spot *spot = opening->spot;
+    if (!spot->is_descriptor) {
+        long made = make_new(opening);
+        if (made >= 0) {
+            hand_over(opening, (int)made);
+            return ANSWERED;
+        }
+        if (made != EXISTS || (opening->flags & O_EXCL) != 0) {
+            call_answer(opening->call, call_told(SBX_MAKES_FILE, spot, made));
+            return ANSWERED;
+        }
     }
-    open_settled(opening, answer);
-    return true;
+    long pin = pin_spot(opening);
+    if (pin == NOT_FOUND && init_may_make(opening->call->init, spot->path, false) != INIT_REFUSED) {
+        return WENT_AWAY;
+    }
+    if (pin < 0) {
+        long answer = pin == NOT_FOUND ? NOT_PERMITTED : pin;
+        call_answer(opening->call, call_told(SBX_MAKES_FILE, spot, answer));
+        return ANSWERED;
+    }
+    opening->pin = (int)pin;
+    (void)SYS5(statx, pin, "", AT_EMPTY_PATH, STATX_TYPE, &info);
+    bool is_link = (info.stx_mode & TYPE_BITS) == LINK_BITS;
+    if (is_link && (opening->flags & O_NOFOLLOW) == 0) {
+        return IS_LINK;
+    }
+    if (is_link) {
+        call_answer(opening->call, TOO_MANY_LINKS);
+    } else {
+        open_existing(opening, &info);
+    }
+    return ANSWERED;
 }
 
 void call_open(const struct call *call, const struct open_wish *wish)
 {
     static char text[PATH_BYTES];
     static struct spot spot;
-    struct opening opening = {call, wish->flags, wish->mode, &spot};
-    long answer = call_read_text(call, wish->path, text);
+    struct opening opening = {call, wish->flags, wish->mode, &spot, -1};
+    /* The kernel looks at the flags before the path. */
+    long answer = SYS4(openat, AT_FDCWD, "", wish->flags, wish->mode);
+    answer = answer == INVALID ? INVALID : call_read_text(call, wish->path, text);
     if (answer >= 0) {
         answer = call_find(call, wish->base, text, &spot);
     }
@@ -267,14 +270,18 @@ void call_open(const struct call *call, const struct open_wish *wish)
         return;
     }
     call_take_mask(call);
-    bool is_done = false;
-    for (int links = 0; !is_done && answer >= 0; links++) {
-        is_done = open_step(&opening);
-        if (!is_done) {
-            answer = links < LINKS ? follow(call, &spot) : TOO_MANY_LINKS;
+    enum step step = WENT_AWAY;
+    for (int turn = 0; step != ANSWERED && answer >= 0; turn++) {
+        step = open_step(&opening);
+        if (step != ANSWERED) {
+            answer = turn >= LINKS ? TOO_MANY_LINKS : step == IS_LINK ? follow(&opening) : 0;
+        }
+        if (opening.pin >= 0) {
+            (void)SYS1(close, opening.pin);
+            opening.pin = -1;
         }
     }
-    if (!is_done) {
+    if (step != ANSWERED) {
         call_answer(call, answer);
     }
     (void)SYS1(close, spot.directory);

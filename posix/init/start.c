@@ -63,6 +63,7 @@ noreturn void init_start(void)
     turn(&init, init.plan->env);
     init_harden(&init);
     init_limit(&init);
+    init_drop_capabilities(&init);
     init_landlock(&init);
     init_seccomp(&init);
     init_birth(&init);

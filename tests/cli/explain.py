@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 
 from harness import PLATFORM, POSIX, WINDOWS, main, native, promise, toml
 
@@ -203,11 +204,52 @@ def _(t):
     rows = t.json(t.run("doctor", "--json").out).get("rows", [])
     backends = {row["id"]: row for row in rows if row["group"] == "backends"}
     own = {"linux": ("bwrap", "native", "landlock"), "macos": ("seatbelt",), "windows": ("appcontainer",)}
-    t.equal(sorted(backends), sorted((*own[PLATFORM], "docker", "external")))
+    t.equal(sorted(name for name in backends if not name.endswith("-note")),
+            sorted((*own[PLATFORM], "docker", "external")))
     for row in backends.values():
         t.true(row["status"] == "ok" or row["summary"], row)
         if "does not contain it" in row["summary"]:
             t.equal(row["status"], "skip")
+
+
+@promise("doctor tells bwrap's version, and what to know about an old one", on=("linux",))
+def _(t):
+    for version, options, note in (("0.8.0", "--ro-bind-fd", "pins sources by descriptor"),
+                                   ("0.11.1", "", "compares device and inode"), ("0.12.0", "--ro-bind-fd", None)):
+        # A bwrap that says yes to everything; doctor only asks.
+        fake = t.manifest(f"#!/bin/sh\n[ $1 = --help ] && echo '{options}'\necho bubblewrap {version}\n", "bwrap",
+                          below=t.directory / f"bwrap-{version}")
+        fake.chmod(0o755)
+        rows = t.json(t.run("doctor", "--json", env={"PATH": str(fake.parent)}).out).get("rows", [])
+        rows = {row["id"]: row for row in rows if row["group"] == "backends"}
+        t.has(rows["bwrap"]["summary"], f"bubblewrap {version}")
+        t.equal("without --bind-fd" in rows["bwrap"]["summary"], not options, rows["bwrap"])
+        t.equal("bwrap-note" in rows, note is not None, rows)
+        if note and "bwrap-note" in rows:
+            t.has(rows["bwrap-note"]["summary"], note)
+            t.equal("descriptor" in rows["bwrap-note"]["summary"], bool(options))
+            t.equal((rows["bwrap-note"]["status"], rows["bwrap-note"]["remedy"]),
+                    ("warn", "install bubblewrap 0.12 or newer"))
+
+
+@promise("doctor tells of each layer and of the settings that forbid one", on=("linux",))
+def _(t):
+    def layers(prefix=()):
+        done = t.run("doctor", "--json", prefix=prefix)
+        return {row["id"]: row for row in t.json(done.out, done).get("rows", [])
+                if row["group"] in ("layers", "limits")}
+    rows = layers()
+    t.equal(sorted(rows), ["cgroup", "landlock", "namespaces", "seccomp"])
+    forbidding = ("unshare", "--user", "--map-root-user", "sh", "-c",
+                  'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh")
+    try:
+        subprocess.run([*forbidding, "true"], check=True, stderr=subprocess.DEVNULL)
+    except (OSError, subprocess.CalledProcessError):
+        t.skip("userns", "a user namespace of one's own cannot be made here")
+    t.equal((rows["namespaces"]["status"], rows["namespaces"]["remedy"]), ("ok", None))
+    row = layers(forbidding)["namespaces"]
+    t.equal(row["status"], "warn", row)
+    t.has(row["remedy"] or "", "user.max_user_namespaces")
 
 
 @promise("doctor -v prints the table by which a backend is chosen")

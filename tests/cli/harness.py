@@ -128,9 +128,10 @@ class Case:
                 env[name] = value
         return env
 
-    def run(self, *words, env=None, cwd=None, stdin=b"", prefix=(), seconds=SECONDS, **options):
+    def run(self, *words, env=None, cwd=None, stdin=b"", prefix=(), seconds=SECONDS, program=None,
+            **options):
         """Runs sbx with these words. `prefix` goes before the program (setpriv, unshare …)."""
-        program = SBX if options.get("user") is None else self.copy_of_sbx()
+        program = str(program or (SBX if options.get("user") is None else self.copy_of_sbx()))
         command = [*map(str, prefix), *RUNNER, program,
                    *(word if isinstance(word, (str, bytes)) else str(word) for word in words)]
         if isinstance(stdin, str):
@@ -153,7 +154,8 @@ class Case:
 
     def start(self, *words, env=None, cwd=None, **options):
         """The same without waiting: a Popen."""
-        command = [*RUNNER, SBX, *map(str, words)]
+        program = SBX if options.get("user") is None else self.copy_of_sbx()
+        command = [*RUNNER, program, *map(str, words)]
         return subprocess.Popen(command, env=self.environment(env), cwd=cwd or self.project,
                                 **options)
 

@@ -30,6 +30,15 @@ def attempt(t, *words, **env):
     return mark.exists()
 
 
+def attempt_in_box(t):
+    """The same without keys where a backend works: it runs, and nothing is warned of."""
+    mark = t.project / "ran"
+    mark.unlink(missing_ok=True)
+    done = t.run("run", "--", "touch", mark)
+    t.equal((done.status, warned(done), done.err), (0, 0, ""), done)
+    return mark.exists()
+
+
 @promise("SBX_SANDBOX=none with every accepted spelling of the second key runs, and warns once")
 def _(t):
     for value in SAYS_YES:
@@ -92,21 +101,71 @@ def _(t):
         check_refusal(t, why, "unset SBX_SANDBOX", {"SBX_SANDBOX": name})
 
 
+def without_helper(t):
+    """A PATH in which no helper of a backend is found."""
+    empty = t.directory / "no-programs"
+    empty.mkdir(exist_ok=True)
+    return {"PATH": str(empty)}
+
+
 @promise("where no backend works, it says what was tried, why each failed, and this platform's remedy")
 def _(t):
-    report = t.json(t.run("explain", "--json").out)
-    if report["selection"]["backend"] != "fail-closed":  # this machine has one; then a run uses it
-        done = t.run("run", "--json", "--", t.actor, "exit", 3)
-        t.equal(t.outcome(done).get("selection", {}).get("backend"), report["selection"]["backend"], done)
-        return
-    tried = report["selection"]["tried"]
+    env = {} if WINDOWS else without_helper(t)
+    selection = t.json(t.run("explain", "--json", env=env).out)["selection"]
+    t.equal(selection["backend"], "fail-closed", selection)
+    tried = selection["tried"]
     t.true(tried)
     is_built = not all("does not contain it" in entry["reason"] for entry in tried)
-    done = check_refusal(t, "no sandbox backend works on this machine",
-                         REMEDY if is_built else "use a build of sbx that contains", {})
+    # A weaker backend may work and not be able to hold the default manifest.
+    any_works = any(entry["verdict"] != "unavailable" for entry in tried)
+    done = check_refusal(t, "no backend on this machine can hold this manifest" if any_works
+                         else "no sandbox backend works on this machine",
+                         REMEDY if is_built else "use a build of sbx that contains", env)
     for entry in tried:
         t.has(done.err, f"tried: {entry['backend']}", done)
         t.has(done.err, entry["reason"], done)
+
+
+@promise("a backend that is named and cannot run is not replaced by another", on=("linux",))
+def _(t):
+    env = without_helper(t) | {"SBX_SANDBOX": "bwrap"}
+    done = check_refusal(t, "the backend that SBX_SANDBOX names cannot run this", "install bubblewrap", env)
+    t.has(done.err, "tried: bwrap        no bwrap in PATH\n", done)
+    t.true(not attempt(t, **env))
+    t.true(not attempt(t, **env, SBX_ALLOW_NO_SANDBOX="1"))
+
+
+@promise("a bwrap that others can change, or that is no bwrap, is not used", on=("linux",))
+def _(t):
+    mark = t.project / "fooled"
+    folder = t.directory / "programs"
+    fake = t.manifest(f"#!/bin/sh\necho bubblewrap 9.9.9\n: > '{mark}'\nexit 0\n", "bwrap", below=folder)
+    for mode, folder_mode, reason in ((0o777, 0o755, "can be changed by others"),
+                                      (0o755, 0o777, "can be changed by others"),
+                                      (0o644, 0o755, "no bwrap in PATH")):
+        fake.chmod(mode)
+        folder.chmod(folder_mode)
+        done = check_refusal(t, reason, "", {"PATH": str(folder), "SBX_SANDBOX": "bwrap"})
+        t.true(not mark.exists(), done)
+    folder.chmod(0o755)
+    t.manifest("#!/bin/sh\necho something else\n", "bwrap", below=folder).chmod(0o755)
+    check_refusal(t, "does not answer like bubblewrap", "install bubblewrap",
+                  {"PATH": str(folder), "SBX_SANDBOX": "bwrap"})
+    t.manifest("#!/bin/sh\necho bubblewrap 0.7.0\n", "bwrap", below=folder).chmod(0o755)
+    check_refusal(t, "0.8.0 is the oldest", "update bubblewrap",
+                  {"PATH": str(folder), "SBX_SANDBOX": "bwrap"})
+
+
+@promise("where a backend works, a run uses it, and both say which", on=("linux",))
+def _(t):
+    selection = t.json(t.run("explain", "--json").out)["selection"]
+    if selection["backend"] == "fail-closed":
+        t.skip("box", selection["tried"][0]["reason"])
+    done = t.run("run", "--json", "--", "sh", "-c", "exit 3")
+    outcome = t.outcome(done)
+    t.equal((done.status, outcome.get("unsandboxed")), (3, False), done)
+    t.equal(outcome.get("selection", {}).get("backend"), selection["backend"], done)
+    t.true(attempt_in_box(t), "and it may write into the project")
 
 
 @promise("a refusal as JSON carries the same: origin, code, what was tried")

@@ -104,6 +104,28 @@ def _(t):
     t.equal(done.out.split(), ["0", "1", "2"], done)
 
 
+@promise("while it runs, no other process of the user reads the memory or environment of sbx", on=("linux",))
+def _(t):
+    user = 65534 if os.geteuid() == 0 else None  # root may read everybody's
+
+    def start(*words):
+        return subprocess.Popen(words, env=t.environment(t.unboxed), cwd=t.project, user=user, stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def is_readable(process, name):
+        return subprocess.run(["head", "-c1", f"/proc/{process.pid}/{name}"], user=user, check=False,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+    script = "echo ready; read line"
+    boxed, plain = start(t.copy_of_sbx(), "run", "--", "sh", "-c", script), start("sh", "-c", script)
+    for process in (boxed, plain):
+        t.equal(process.stdout.readline(), b"ready\n")
+    for name in ("environ", "maps", "fd/0"):
+        t.equal((is_readable(boxed, name), is_readable(plain, name) or name == "fd/0"), (False, True), name)
+    for process in (boxed, plain):
+        process.communicate(b"\n", timeout=20)
+
+
 @promise("the command starts where the caller stands, or where -C says")
 def _(t):
     below = t.project / "below"

@@ -75,7 +75,7 @@ def _(t):
     t.has(report["rule"], "protected: .git below")
 
 
-@promise("paths: a commit needs git, a new file its directory", on=POSIX)
+@promise("paths: a commit needs git, a new file its directory, or to be made first", on=POSIX)
 def _(t):
     (t.project / ".git").mkdir()
     (t.project / ".git/index").write_text("x")
@@ -90,14 +90,19 @@ def _(t):
     path = t.manifest(base, "base.toml")
     for broad in ("/etc/sbx-cli-new-file", t.home / "new"):
         report = ask(t, "-f", path, "--path", broad, "--op", "write")
-        t.equal((report.get("allowed"), report.get("change")), (False, None), broad)
-        t.has(report.get("obstacle") or "", "does not exist")
+        t.equal([report.get(key) for key in ("allowed", "change", "flag", "needs_file")],
+                [False, f"fs_write_allow = [{toml(broad)}]", f"-w {broad}", True], broad)
+        t.has(t.run("why", "-f", path, "--path", broad, "--op", "write").out,
+              "note: it does not exist yet: make it outside the box first\n")
+    (t.home / "new").write_text("")
+    check_round_trip(t, "--path", t.home / "new", "--op", "write", manifest=base,
+                     suggests=(f"fs_write_allow = [{toml(t.home / 'new')}]", f"-w {t.home / 'new'}"))
 
 
 @promise("paths: where no line helps, the answer says why instead of suggesting one")
 def _(t):
-    missing = "Z:\\no\\such" if WINDOWS else "/usr/no/such"
-    for words, text in ((("--path", missing, "--op", "write"), "does not exist"),
+    missing = "Z:\\no\\such" if WINDOWS else "/no/such"
+    for words, text in ((("--path", missing), "does not exist"),
                         (("--path", native("/"), "--op", "write"), "whole disk")):
         report = ask(t, "-p", "strict", *words)
         t.equal((report.get("allowed"), report.get("change"), report.get("flag")), (False, None, None))

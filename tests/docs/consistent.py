@@ -69,7 +69,11 @@ def check_make(root):
     targets = set(re.findall(r"^([a-z]+):", document.read(root / "Makefile"), re.M))
     findings = []
     for path in document.documents(root):
-        for target in re.findall(r"(?:^|`)make ([a-z]+)(?=[`\s])", document.read(path), re.M):
+        text = document.read(path)
+        named = re.findall(r"`make ([a-z]+)(?=[` ])", document.FENCE.sub("", text))
+        for block in document.blocks(text):
+            named += re.findall(r"^(?:\$ )?make ([a-z]+)\b", block.text, re.M)
+        for target in named:
             if target not in targets:
                 findings.append(f"{path.relative_to(root)}: make {target}: no such target")
     return findings
@@ -93,7 +97,7 @@ def check_variables(root):
 def check_status(root):
     """The README's status of a backend is "in" just when a build has it."""
     built = "".join(document.read(root / name) for name in (
-        "posix/platform_backends.c", "win/platform_backends.c"))
+        "posix/linux_backends.c", "posix/plain_backends.c", "win/platform_backends.c"))
     text = document.read(root / "README.md")
     section = re.search(r"^## What is enforced where\n(.*?)^## ", text, re.M | re.S)
     rows = re.findall(r"^\| `([\w-]+)` \|.*\| (\w[\w ]*) \|$", section.group(1) if section else "", re.M)

@@ -6,14 +6,17 @@ status, 0 when it is not told. The mark above the block says how:
     <!-- run -->                 in a new directory "project" below a new home
     <!-- run: COMMAND -->        the same, after COMMAND, which readers do not see
     <!-- run on -->              where the block before it ended
+    <!-- box --> <!-- box: COMMAND --> <!-- box on -->     the same where a box can be built
     <!-- not run: REASON -->
 A "toml" or "json" block is a manifest:
     <!-- verify: PLATFORM… -->   it has no errors and no warnings there
     <!-- verify: PLATFORM… after COMMAND -->
     <!-- not verified: REASON -->
 A block without a mark is a finding: nothing is shown that nobody checks by accident. Manifests in
-examples/ say the same in their first lines: "# Platforms: …" and "# First: COMMAND"."""
+examples/ say the same in their first lines: "# Platforms: …" and "# First: COMMAND"; a command runs under
+each of them, or sbx says which part of it this machine or build cannot hold."""
 
+import functools
 import json
 import os
 import pathlib
@@ -92,20 +95,25 @@ def run_block(place, block, where):
     return []
 
 
-def check_console(path, text, sbx):
+def check_console(path, text, sbx, kind="run"):
+    """The blocks of one kind, "run" or "box". The first also finds blocks without a mark."""
     findings = []
     place = None
     for block in document.blocks(text):
-        if block.language != "console":
+        if block.language != "console" or block.mark.startswith("not run: "):
             continue
         where = f"{path.name}:{block.line}"
-        if block.mark.startswith("not run: "):
-            continue
         word, _, setup = block.mark.partition(": ")
-        if word not in ("run", "run on") or (word == "run on" and place is None):
-            findings.append(f"{where}: a console block needs a mark (see tests/docs/examples.py)")
+        if word not in ("run", "run on", "box", "box on"):
+            if kind == "run":
+                findings.append(f"{where}: a console block needs a mark (see tests/docs/examples.py)")
             continue
-        if word == "run":
+        if word.split()[0] != kind:
+            continue
+        if word.endswith(" on") and place is None:
+            findings.append(f"{where}: there is no block before it to go on from")
+            continue
+        if word == kind:
             place = Place(sbx)
         if setup and place.run(setup)[0] != 0:
             findings.append(f"{where}: its set-up failed: {setup}")
@@ -185,15 +193,49 @@ def check_example(path, sbx):
                   setup.group(1) if setup else "")
 
 
+# What keeps an example from running is told in these words, and is no fault of the example.
+CANNOT = ("the egress gate is not available", "no cgroup can be made here")
+
+
+def check_example_runs(path, sbx):
+    text = document.read(path)
+    place = Place(sbx)
+    (place.project / "box.toml").write_text(text, encoding="utf-8")
+    setup = re.search(r"^# First: (.*)$", text, re.M)
+    if setup:
+        place.run(setup.group(1))
+    status, printed = place.run("sbx run -f box.toml -- true")
+    is_refused = status == 125 and any(words in printed for words in CANNOT)
+    return [] if status == 0 or is_refused else [f"{path.name}: status {status}", printed]
+
+
+def why_no_box(sbx):
+    """None where a box can be built."""
+    status, printed = Place(sbx).run("sbx run -- true")
+    if status == 0:
+        return None
+    return next((line.strip() for line in printed.splitlines() if "tried: bwrap" in line), "no box can be built here")
+
+
+def in_box(promise, missing, check):
+    if missing is None:
+        return promise, check(), None
+    return promise, [missing] if document.skips_are_failures("box") else [], missing
+
+
 def main():
     root, sbx = document.root_argument(), os.path.realpath(sys.argv[2])
     cases = []
+    missing = why_no_box(sbx)
     for path in document.documents(root):
         text = document.read(path)
         name = path.relative_to(root)
         languages = {block.language for block in document.blocks(text)}
         if "console" in languages:
             cases.append((f"what {name} shows is what happens", check_console(path, text, sbx), None))
+        if any(block.mark.startswith("box") for block in document.blocks(text)):
+            cases.append(in_box(f"what {name} shows of boxes is what happens", missing,
+                                functools.partial(check_console, path, text, sbx, "box")))
         if languages & {"toml", "json"}:
             cases.append((f"manifests in {name} are right", check_manifests(path, text, sbx), None))
     manual = document.read(root / "docs/MANIFEST.md")
@@ -204,6 +246,8 @@ def main():
         cases.append(("there are examples", ["examples/ has no manifest"], None))
     for path in examples:
         cases.append((f"examples/{path.name} is right", check_example(path, sbx), None))
+        cases.append(in_box(f"a command runs under examples/{path.name}, or what is missing is told", missing,
+                            functools.partial(check_example_runs, path, sbx)))
     document.report("documents: examples", cases)
 
 

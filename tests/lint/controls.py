@@ -20,6 +20,7 @@ ARCHITECTURE = """# A
 | `run` | `base`, `os.h` |
 | `os.h` | `base` |
 | `win`, `posix` | `base`, `os.h` |
+| `posix/init` | `base/banned`, `posix/plan.h` |
 ## Next
 | `base` | `policy` |
 """
@@ -32,6 +33,7 @@ GOOD = {
         + 'const char *f(void)\n{\n    return "strcpy(a, b) { #if";\n}\n',
     "common/policy/p.c": '/* P. */\n#include "common/base/banned.h"\n#include "common/egress/hosts.h"\n'
         + LAST,
+    "posix/init/i.c": '/* I. */\n#include "posix/init/i.h"\n#include "posix/plan.h"\n' + LAST,
     "win/main_x.c": '/* M. */\n#include <windows.h>\n#include "common/policy/p.h"\n' + LAST,
     "scripts/x": "apt-get install x\n",
 }
@@ -49,6 +51,8 @@ BAD = [
      '/* Q. */\n#include "common/egress/classify.h"\n' + LAST),
     ("win including posix", layers.check_layers, "win/w.c",
      '/* W. */\n#include "posix/fd.h"\n' + LAST),
+    ("sbx-init including more of posix than it may", layers.check_layers, "posix/init/j.c",
+     '/* J. */\n#include "posix/fd.h"\n' + LAST),
     ("a file that is no program including what only a program may", layers.check_layers, "win/mainly.c",
      '/* W. */\n#include "common/policy/p.h"\n' + LAST),
     ("an include not from the root", layers.check_layers, "common/base/c.c",

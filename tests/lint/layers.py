@@ -18,7 +18,8 @@ ALLOWED_MACRO = {"common/base/attr.h": {"__MINGW32__"}}
 
 def room_of(name):
     """'common/base/err.h' -> ('base', 'base/err'); 'common/os.h' -> ('os.h', 'os.h');
-    'win/job.h' -> ('win', 'win/job'). None for a name that is not from the root."""
+    'win/job.h' -> ('win', 'win/job'); 'posix/init/sys.h' -> ('posix/init', 'posix/init/sys').
+    None for a name that is not from the root."""
     parts = name.split("/")
     if parts[0] == "common" and len(parts) == 3:
         return parts[1], f"{parts[1]}/{parts[2].rsplit('.', 1)[0]}"
@@ -26,6 +27,8 @@ def room_of(name):
         return parts[1], parts[1]
     if parts[0] in ("win", "posix") and len(parts) == 2:
         return parts[0], f"{parts[0]}/{parts[1].rsplit('.', 1)[0]}"
+    if parts[:2] == ["posix", "init"] and len(parts) == 3:
+        return "posix/init", name.rsplit(".", 1)[0]
     return None
 
 
@@ -39,7 +42,8 @@ def table(root):
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
         if line.lstrip().startswith("|") and len(cells) >= 2 and "`" in cells[0]:
             for room in re.findall(r"`([^`]+)`", cells[0]):
-                rows[room] = set(re.findall(r"`([^`]+)`", cells[1]))
+                rows[room] = {re.sub(r"(?<=/)(.*)\.h$", r"\1", entry)
+                              for entry in re.findall(r"`([^`]+)`", cells[1])}
     return rows
 
 

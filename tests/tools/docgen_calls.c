@@ -61,6 +61,7 @@ void docgen_print_call_layers(struct sbx_buf *out)
     add_rules(out, sbx_call_metadata, "metadata");
     add_rules(out, sbx_call_landlock, "no-landlock");
     add_rules(out, sbx_call_networks, "no-network");
+    add_rules(out, sbx_call_neighbours, "neighbours");
 }
 
 void docgen_print_call_families(struct sbx_buf *out)

@@ -42,14 +42,18 @@ const struct docgen_fact docgen_environment[] = {
     {"CLICOLOR_FORCE",
      "any value but the empty one and `0`: colours also where there is no terminal. "
      "`NO_COLOR` is stronger, `--color` strongest"},
-    {"TERM", "`dumb`, empty or unset: no colours"},
-    {"PATH",
-     "where `run` looks for the command; the command itself gets it only when it is passed"},
+    {"TERM",
+     "`dumb`, empty or unset: no colours. With `--tty` and in `shell` the command gets it too"},
+    {"PATH", "where `run` looks for the command, and on Linux for bwrap; an entry that is not "
+             "absolute is not "
+             "used. The command itself gets it only when it is passed"},
+    {"SHELL", "what `shell` starts, when the box may read it; else `/bin/bash`, else `/bin/sh`"},
     {"HOME",
      "the place `:home`, and where the search for sbx.toml ends. Not used when it is not an "
      "absolute path: then the account's. Windows: the profile's directory"},
     {"TMPDIR", "the place `:tmp`; `/tmp` without it. Windows: the system's answer (TMP, TEMP)"},
-    {"XDG_STATE_HOME", "Linux: the directory above the trust store's; `~/.local/state` without it"},
+    {"XDG_STATE_HOME",
+     "Linux: the directory above that of sbx's own files; `~/.local/state` without it"},
     {"XDG_CONFIG_HOME", "Linux: the directory above sbx's own settings; `~/.config` without it"},
     {"XDG_RUNTIME_DIR",
      "Linux: where profile `desktop` looks for the display, bus and audio sockets"},
@@ -68,6 +72,12 @@ const struct docgen_fact docgen_files[] = {
      "path. macOS: `~/Library/Application Support/sbx/trust`. Windows: "
      "`%LOCALAPPDATA%\\sbx\\trust`. It must be the caller's and writable "
      "by no one else"},
+    {"~/.local/state/sbx/bwrap-probe", "Linux: which bwrap was tried with success, under which "
+                                       "circumstances. Asked again when one of them "
+                                       "changes; may be removed"},
+    {"~/.local/state/sbx/names", "Linux: what earlier runs saw of directories below writable "
+                                 "paths, so that protected names are found "
+                                 "quickly. Not used when others can write there; may be removed"},
     {"~/.config/sbx",
      "reserved for settings of this user; nothing is read from it yet. Like the trust "
      "store's directory it is never writable in a box"},

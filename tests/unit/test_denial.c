@@ -113,7 +113,7 @@ static void the_rule_and_the_line_are_those_of_why(void)
     CHECK(denial->rule != NULL && denial->protection == NULL);
 }
 
-static void what_is_not_there_needs_its_directory_unless_that_is_too_much(void)
+static void what_is_not_there_needs_its_directory_or_to_be_made_first(void)
 {
     AUTO_DENIALS d;
     denials_start(&d, BOX_WORKSPACE);
@@ -122,8 +122,10 @@ static void what_is_not_there_needs_its_directory_unless_that_is_too_much(void)
                      "touch: cannot touch '/home/user/new': Read-only file system\n");
     CHECK_U64(d.found.count, 3);
     CHECK_TEXT(d.found.items[0].allow_line, "fs_write_allow = [\"/opt/data\"]");
+    CHECK_TEXT(d.found.items[0].note, NULL);
+    CHECK_TEXT(d.found.items[1].allow_line, "fs_write_allow = [\"/etc/new\"]");
+    CHECK_TEXT(d.found.items[2].allow_line, "fs_write_allow = [\"/home/user/new\"]");
     for (size_t i = 1; i < d.found.count; i++) {
-        CHECK_TEXT(d.found.items[i].allow_line, NULL);
         CHECK(d.found.items[i].note != NULL &&
               strstr(d.found.items[i].note, "does not exist") != NULL);
     }
@@ -340,8 +342,8 @@ static const struct sbx_test tests[] = {
     {"names that are no text are told but cannot be granted",
      names_that_are_no_text_are_told_but_cannot_be_granted},
     {"the rule and the line are those of why", the_rule_and_the_line_are_those_of_why},
-    {"what is not there needs its directory, unless that is too much",
-     what_is_not_there_needs_its_directory_unless_that_is_too_much},
+    {"what is not there needs its directory, or to be made first",
+     what_is_not_there_needs_its_directory_or_to_be_made_first},
     {"what the host refuses too is offered to nobody",
      what_the_host_refuses_too_is_offered_to_nobody},
     {"what the administrator closes only the administrator opens",

@@ -440,6 +440,15 @@ static void internet_sockets_can_be_refused(void)
     }
 }
 
+static void neighbours_cannot_be_reached(void)
+{
+    check_rows(SBX_FILTER_NEIGHBOURS, sbx_call_neighbours);
+    struct call own = {.number = SYS_setpriority, .arguments = {0, 0, 0}};
+    CHECK_INT(make_call(UNDER(SBX_FILTER_NEIGHBOURS), 1, &own).error, 0);
+    struct call look = {.number = SYS_prlimit64, .arguments = {1, 0, 0, 0}};
+    CHECK_U64(answer_of(SBX_FILTER_NEIGHBOURS, &look), SECCOMP_RET_ALLOW);
+}
+
 static const struct sbx_test tests[] = {
     {"strict allows, ends or does not know a call", strict_has_three_answers},
     {"strict ends no process for a call it allows", allowed_calls_are_not_ended},
@@ -454,5 +463,6 @@ static const struct sbx_test tests[] = {
     {"with the metadata program files change by writing only", files_change_by_writing_only},
     {"Landlock can seem to be switched off", landlock_seems_to_be_off},
     {"internet sockets can be refused", internet_sockets_can_be_refused},
+    {"the user's other processes cannot be reached", neighbours_cannot_be_reached},
 };
 ACTOR_TEST_MAIN("seccomp layers", tests)

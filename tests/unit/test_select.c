@@ -470,6 +470,9 @@ static void a_refusal_says_what_was_tried_why_and_what_to_do(void)
             CHECK(strstr(text, sbx_arena_printf(&f.arena, "reason %d", (int)*order)) != NULL);
             CHECK(strstr(text, sbx_arena_printf(&f.arena, "remedy %d", (int)*order)) != NULL);
         }
+        order = sbx_backend_order((enum sbx_platform)platform);
+        CHECK_TEXT(sbx_selection_remedy(&selection, (enum sbx_platform)platform),
+                   sbx_arena_printf(&f.arena, "remedy %d", (int)*order));
     }
 }
 

@@ -1,0 +1,17 @@
+/* Settings of a Linux machine that forbid user namespaces. */
+#ifndef SBX_POSIX_LINUX_USERNS_H
+#define SBX_POSIX_LINUX_USERNS_H
+
+#include <stdbool.h>
+
+struct sbx_userns_obstacle {
+    const char *file, *value; /* the setting, and what it holds then */
+    bool holds_for_root;
+    const char *what, *remedy;
+};
+
+/* The first that holds for the caller, static; NULL when none does. Whether one can really be made only
+ * trying tells: a container or a security module may forbid it too. */
+const struct sbx_userns_obstacle *sbx_userns_find_obstacle(void);
+
+#endif
