@@ -5,33 +5,20 @@ import os
 import pty
 import re
 import select
-import signal
 import struct
 import subprocess
 import termios
 import time
 
-from harness import RUNNER, SBX
+import boxed
+from harness import SBX
 
 SECONDS = 20
 
 
-def need_box(t):
-    """Ends the case where this machine has no box to try it in."""
-    done = t.run("run", "--", "true")
-    if done.status == 125:
-        t.skip("box", "no sandbox backend works here: " + (done.err.splitlines() or ["?"])[0])
-    t.equal(done.status, 0, done)
-
-
 def wait_until(held, seconds=SECONDS):
-    """True as soon as `held()` is."""
-    end = time.monotonic() + seconds
-    while not held():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
+    """boxed.wait_until, with the patience of this directory's terminal tests."""
+    return boxed.wait_until(held, seconds)
 
 
 def children_of(pid):
@@ -51,13 +38,8 @@ def below(pid):
     return found
 
 
-def state_of(pid):
-    """The letter of a process' state; X when it is gone."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
+def is_gone(pid):
+    return boxed.state_of(pid) in (None, "X", "Z")
 
 
 def command_line(pid):
@@ -72,10 +54,11 @@ def command_line(pid):
 class Terminal:
     """A program that leads a session on a new terminal. Use with `with`."""
 
-    def __init__(self, t, command, env=None, size=(33, 111), cwd=None, **options):
-        self.t = t
+    def __init__(self, box, command, env=None, size=(33, 111)):
+        self.t = box.t
         self.seen = ""
         self.master, slave = pty.openpty()
+        os.fchown(slave, box.uid, -1)
         self.resize(*size)
         self.first_modes = termios.tcgetattr(self.master)
 
@@ -83,10 +66,10 @@ class Terminal:
             os.setsid()
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
 
-        streams = {"stdin": slave, "stdout": slave, "stderr": slave, **options}
-        environment = t.environment({"TERM": "xterm", **(env or {})})
-        self.process = subprocess.Popen([str(word) for word in command], env=environment,
-                                        cwd=cwd or t.project, preexec_fn=own_terminal, **streams)
+        environment = box.t.environment({**box.env, "TERM": "xterm", **(env or {})})
+        self.process = subprocess.Popen([str(word) for word in command], env=environment, cwd=box.project,
+                                        stdin=slave, stdout=slave, stderr=slave, preexec_fn=own_terminal,
+                                        **box.options)
         os.close(slave)
 
     def __enter__(self):
@@ -152,21 +135,18 @@ class Terminal:
         return not self.modes()[3] & (termios.ICANON | termios.ECHO | termios.ISIG)
 
 
-def sbx_on_terminal(t, *words, **options):
+def program_for(box):
+    return box.t.copy_of_sbx() if box.options else SBX
+
+
+def sbx_on_terminal(box, *words, **options):
     """sbx alone on a terminal."""
-    return Terminal(t, [*RUNNER, SBX, *words], **options)
+    return Terminal(box, [program_for(box), *words], **options)
 
 
-def shell_on_terminal(t, **options):
+def shell_on_terminal(box, env=None):
     """A shell with job control, whose prompt is "%%"; "$SBX" is sbx."""
-    env = {"SBX": SBX, "PS1": "%% ", **options.pop("env", {})}
-    terminal = Terminal(t, ["bash", "--norc", "--noprofile", "--noediting", "-i"], env=env, **options)
+    env = {"SBX": program_for(box), "PS1": "%% ", **(env or {})}
+    terminal = Terminal(box, ["bash", "--norc", "--noprofile", "--noediting", "-i"], env=env)
     terminal.expect("%% ")
     return terminal
-
-
-def send_signal(terminal, number):
-    os.kill(terminal.process.pid, number)
-
-
-KILLED = 128 + signal.SIGKILL

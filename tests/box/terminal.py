@@ -6,12 +6,12 @@ import subprocess
 import termios
 import time
 
-from harness import SBX, main, promise
-from terminal_driver import (below, children_of, command_line, need_box, sbx_on_terminal, shell_on_terminal,
-                             state_of, wait_until)
+from boxed import each, main, state_of
+from on_terminal import (below, children_of, command_line, is_gone, sbx_on_terminal, shell_on_terminal,
+                         wait_until)
 
-LINUX = ("linux",)
 SHELL = {"SHELL": "/bin/bash"}
+USER = ("user",)  # where the user makes no difference
 CONTROL_C, CONTROL_D, CONTROL_Z, CONTROL_BACKSLASH = "\x03", "\x04", "\x1a", "\x1c"
 ASK_SIZE = """
 import os, signal, sys
@@ -24,17 +24,17 @@ while sys.stdin.readline().strip() != "end":
 """
 
 
-def quiet_shell(t):
+def quiet_shell(box):
     """A shell that reads none of this machine's start-up files."""
-    path = t.manifest("#!/bin/sh\nexec /bin/bash --norc --noprofile --noediting -i\n", "quiet-shell")
+    path = box.t.manifest("#!/bin/sh\nexec /bin/bash --norc --noprofile --noediting -i\n", "quiet-shell")
     path.chmod(0o755)
     return str(path)
 
 
-def boxed_shell(t, *words, **options):
+def boxed_shell(box, *words, **options):
     """`sbx shell` alone on a terminal, once its prompt is there."""
-    env = {"SHELL": quiet_shell(t), **options.pop("env", {})}
-    terminal = sbx_on_terminal(t, "shell", "-e", "PS1=%% ", *words, env=env, **options)
+    env = {"SHELL": quiet_shell(box), **options.pop("env", {})}
+    terminal = sbx_on_terminal(box, "shell", "-e", "PS1=%% ", *words, env=env, **options)
     terminal.expect("%% ")
     return terminal
 
@@ -42,10 +42,10 @@ def boxed_shell(t, *words, **options):
 # ---- what the command gets ----
 
 
-@promise("--tty: the command has a terminal of its own, in the caller's size, and follows it", on=LINUX)
-def _(t):
-    need_box(t)
-    with sbx_on_terminal(t, "run", "--tty", "--", "python3", "-c", ASK_SIZE, size=(33, 111)) as terminal:
+@each("--tty: the command has a terminal of its own, in the caller's size, and follows it")
+def _(box):
+    t = box.t
+    with sbx_on_terminal(box, "run", "--tty", "--", "python3", "-c", ASK_SIZE, size=(33, 111)) as terminal:
         terminal.expect(r"size 33 111\r\n")
         terminal.resize(20, 50)
         terminal.expect(r"size 20 50\r\n")
@@ -53,70 +53,59 @@ def _(t):
         t.equal(terminal.wait(), 0)
 
 
-@promise("--tty: without a terminal outside it is 80 columns wide, and input ends with the caller's", on=LINUX)
-def _(t):
-    need_box(t)
-    done = t.run("run", "--tty", "--", "stty", "size")
+@each("--tty: without a terminal outside it is 80 columns wide, and input ends with the caller's", USER)
+def _(box):
+    t = box.t
+    done = box.sbx("run", "--tty", "--", "stty", "size")
     t.equal((done.status, done.out), (0, "24 80\r\n"), done)
     for text in ("", "line\n", "no end", "two\nlines"):
-        done = t.run("run", "-t", "20s", "--tty", "--", "python3", "-c",
+        done = box.sbx("run", "-t", "20s", "--tty", "--", "python3", "-c",
                      "import sys; print(ascii(sys.stdin.read()))", stdin=text)
         t.equal(done.status, 0, done)
         t.has(done.out, ascii(text), done)
 
 
-@promise("/dev/tty is there with --tty, and not without", on=LINUX)
-def _(t):
-    need_box(t)
+@each("/dev/tty is there with --tty, and not without")
+def _(box):
+    t = box.t
     script = "test -t 0 && echo is-terminal; echo read >/dev/tty && echo opened || echo closed"
     for words, wanted in ((("--tty",), ("read\r\n", "opened\r\n", "is-terminal")), ((), ("closed\r\n",))):
-        with sbx_on_terminal(t, "run", *words, "--", "sh", "-c", script) as terminal:
+        with sbx_on_terminal(box, "run", *words, "--", "sh", "-c", script) as terminal:
             t.equal(terminal.wait(), 0)
             for text in wanted:
                 t.has(terminal.seen, text)
             t.equal("opened" in terminal.seen, bool(words), terminal.seen)
 
 
-@promise("--tty passes the caller's TERM, and says so; nothing else comes with it", on=LINUX)
-def _(t):
-    need_box(t)
-    done = t.run("run", "--tty", "--", "env", env={"TERM": "vt220"})
+@each("--tty passes the caller's TERM, and says so; nothing else comes with it", USER)
+def _(box):
+    t = box.t
+    done = box.sbx("run", "--tty", "--", "env", env={"TERM": "vt220"})
     t.equal(done.out, "TERM=vt220\r\n", done)
-    t.lacks(t.run("run", "--", "env", env={"TERM": "vt220"}).out, "TERM")
-    declared = t.run("run", "--tty", "-e", "TERM=dumb", "--", "env", env={"TERM": "vt220"})
+    t.lacks(box.sbx("run", "--", "env", env={"TERM": "vt220"}).out, "TERM")
+    declared = box.sbx("run", "--tty", "-e", "TERM=dumb", "--", "env", env={"TERM": "vt220"})
     t.equal(declared.out, "TERM=dumb\r\n", declared)
-    plan = t.plan("--tty", "-E", "ZONE", "-E", "A", "--", "true")
+    plan = t.plan("--tty", "-E", "ZONE", "-E", "A", "--", "true", env=box.env)
     t.equal((plan["terminal"], plan["env_pass"]), (True, ["A", "TERM", "ZONE"]))
-    plain = t.plan("--", "true")
+    plain = t.plan("--", "true", env=box.env)
     t.equal((plain["terminal"], plain["env_pass"]), (False, []))
 
 
-@promise("a backend without terminals refuses --tty and runs nothing", on=LINUX)
-def _(t):
-    mark = t.project / "ran"
-    done = t.run("run", "--tty", "--", t.actor, "touch", mark, env=t.unboxed)
-    t.equal((done.status, mark.exists()), (125, False), done)
-    t.has(done.err, "cannot give the command a terminal of its own", done)
-    t.has(done.err, "leave out --tty", done)
-    t.equal(t.run("run", "--", t.actor, "touch", mark, env=t.unboxed).status, 0)
-    t.true(mark.exists())
-
-
-@promise("--tty: the output limit counts what the terminal shows", on=LINUX)
-def _(t):
-    need_box(t)
-    done = t.run("run", "--tty", "--max-output", "1000", "--", "sh", "-c", "while :; do echo 12345678; done")
+@each("--tty: the output limit counts what the terminal shows", USER)
+def _(box):
+    t = box.t
+    done = box.sbx("run", "--tty", "--max-output", "1000", "--", "sh", "-c", "while :; do echo 12345678; done")
     t.equal((done.status, len(done.out_bytes)), (124, 1000), done.err)
     t.has(done.err, "output of more than 1000", done)
-    whole = t.run("run", "--tty", "--max-output", "1000", "--", "sh", "-c", "echo 12345678")
+    whole = box.sbx("run", "--tty", "--max-output", "1000", "--", "sh", "-c", "echo 12345678")
     t.equal((whole.status, whole.out), (0, "12345678\r\n"), whole)
 
 
-@promise("--tty: a reader that goes away hangs the terminal up, and the command ends soon", on=LINUX)
-def _(t):
-    need_box(t)
+@each("--tty: a reader that goes away hangs the terminal up, and the command ends soon", USER)
+def _(box):
+    t = box.t
     begin = time.monotonic()
-    process = t.start("run", "-t", "30s", "--tty", "--", "yes", stdin=subprocess.DEVNULL,
+    process = box.start("run", "-t", "30s", "--tty", "--", "yes", stdin=subprocess.DEVNULL,
                       stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     t.equal(process.stdout.readline(), b"y\r\n")
     process.stdout.close()
@@ -124,11 +113,11 @@ def _(t):
     t.true(time.monotonic() - begin < 15)
 
 
-@promise("--tty: a reader that waits holds up neither time limit nor end", on=LINUX)
-def _(t):
-    need_box(t)
+@each("--tty: a reader that waits holds up neither time limit nor end", USER)
+def _(box):
+    t = box.t
     begin = time.monotonic()
-    with sbx_on_terminal(t, "run", "-t", "1s", "--tty", "--", "yes") as terminal:
+    with sbx_on_terminal(box, "run", "-t", "1s", "--tty", "--", "yes") as terminal:
         # Nothing is read meanwhile: the terminal is full.
         t.true(wait_until(lambda: children_of(terminal.process.pid) == [], 20), "the keeper hangs")
         t.true(time.monotonic() - begin < 15)
@@ -138,25 +127,25 @@ def _(t):
 # ---- the shell ----
 
 
-@promise("sbx shell: the caller's shell with a terminal, left with control-D or exit, whose status counts", on=LINUX)
-def _(t):
-    need_box(t)
-    with boxed_shell(t) as terminal:
+@each("sbx shell: the caller's shell with a terminal, left with control-D or exit, whose status counts", USER)
+def _(box):
+    t = box.t
+    with boxed_shell(box) as terminal:
         terminal.ask("echo $((40+2)) $TERM", r"42 xterm\r\n")
         terminal.ask("test -t 0 && test -t 1 && test -t 2 && echo all-$((1+1))", r"all-2\r\n")
         terminal.ask("echo $$", r"\d+\r\n")
         terminal.send(CONTROL_D)
         t.equal(terminal.wait(), 0)
-    with boxed_shell(t) as terminal:
+    with boxed_shell(box) as terminal:
         terminal.send("exit 7\n")
         t.equal(terminal.wait(), 7)
         t.lacks(terminal.seen, "sbx:")
 
 
-@promise("sbx shell holds what sbx run holds", on=LINUX)
-def _(t):
-    need_box(t)
-    with boxed_shell(t) as terminal:
+@each("sbx shell holds what sbx run holds", USER)
+def _(box):
+    t = box.t
+    with boxed_shell(box) as terminal:
         terminal.ask("echo no > .gitconfig || echo refused-$((1+1))", r"refused-2\r\n")
         terminal.ask("echo yes > inside && echo written-$((1+1))", r"written-2\r\n")
         terminal.send("exit\n")
@@ -165,9 +154,9 @@ def _(t):
         t.equal((t.project / "inside").read_text(), "yes\n")
 
 
-@promise("sbx shell takes $SHELL only when it is a full path that the box may read", on=LINUX)
-def _(t):
-    need_box(t)
+@each("sbx shell takes $SHELL only when it is a full path that the box may read", USER)
+def _(box):
+    t = box.t
     hidden = t.project / "hidden"
     hidden.mkdir()
     own = hidden / "own-shell"
@@ -176,49 +165,42 @@ def _(t):
     for shell, words, wanted in ((str(own), (), str(own)), (str(own), ("--deny", hidden), "/bin/bash"),
                                  ("sh", (), "/bin/bash"), (None, (), "/bin/bash"),
                                  ("/no/such/shell", (), "/bin/bash"), ("/bin/sh", (), "/bin/sh")):
-        done = t.run("shell", *words, stdin="echo $0\n", env={"SHELL": shell})
+        done = box.sbx("shell", *words, stdin="echo $0\n", env={"SHELL": shell})
         t.equal((done.status, done.out), (0, f"{wanted}\n"), done)
-    done = t.run("shell", "--deny", "/bin", "--deny", "/usr/bin", env=SHELL)
+    done = box.sbx("shell", "--deny", "/bin", "--deny", "/usr/bin", env=SHELL)
     t.equal(done.status, 125, done)
     t.has(done.err, "may read no shell", done)
 
 
-@promise("sbx shell lasts until it is left, unless -t or the manifest says how long", on=LINUX)
-def _(t):
-    need_box(t)
-    done = t.run("shell", "--dry-run", env=SHELL)
+@each("sbx shell lasts until it is left, unless -t or the manifest says how long", USER)
+def _(box):
+    t = box.t
+    done = box.sbx("shell", "--dry-run", env=SHELL)
     t.has(done.out, "time not limited (365 days at most)", done)
-    plan = t.json(t.run("shell", "--dry-run", "--json", env=SHELL).out)["plan"]
+    plan = t.json(box.sbx("shell", "--dry-run", "--json", env=SHELL).out)["plan"]
     t.equal((plan["limits"]["timeout_ms"], plan["command"]), (365 * 86400 * 1000, ["/bin/bash"]))
-    t.has(t.run("shell", "--dry-run", "-t", "7s", env=SHELL).out, "time 7s", done)
+    t.has(box.sbx("shell", "--dry-run", "-t", "7s", env=SHELL).out, "time 7s", done)
     manifest = t.manifest('[sandbox]\nmode = "workspace-write"\ntimeout = "9s"\n', "other.toml")
-    t.has(t.run("shell", "--dry-run", "-f", manifest, env=SHELL).out, "time 9s", done)
-    with boxed_shell(t, "-t", "1s") as terminal:
+    t.has(box.sbx("shell", "--dry-run", "-f", manifest, env=SHELL).out, "time 9s", done)
+    with boxed_shell(box, "-t", "1s") as terminal:
         t.equal(terminal.wait(), 124)
         t.has(terminal.seen, "timeout after 1s")
 
 
-@promise("sbx shell takes no command, and reads one from a pipe", on=LINUX)
-def _(t):
-    done = t.run("shell", "ls", env=SHELL)
+@each("sbx shell takes no command, and reads one from a pipe", USER)
+def _(box):
+    t = box.t
+    done = box.sbx("shell", "ls", env=SHELL)
     t.equal(done.status, 125, done)
     t.has(done.err, "sbx run --tty -- ls", done)
-    need_box(t)
-    done = t.run("shell", stdin="echo piped; test -t 0 || echo no terminal; exit 3\n", env=SHELL)
+    done = box.sbx("shell", stdin="echo piped; test -t 0 || echo no terminal; exit 3\n", env=SHELL)
     t.equal((done.status, done.out), (3, "piped\nno terminal\n"), done)
 
 
-@promise("sbx shell does not work on Windows yet, and says so", on=("windows",))
-def _(t):
-    done = t.run("shell")
-    t.equal(done.status, 125, done)
-    t.has(done.err, "does not work on Windows yet", done)
-
-
-@promise("control-C interrupts the foreground job and not the shell", on=LINUX)
-def _(t):
-    need_box(t)
-    with boxed_shell(t) as terminal:
+@each("control-C interrupts the foreground job and not the shell", USER)
+def _(box):
+    t = box.t
+    with boxed_shell(box) as terminal:
         for _ in range(3):  # also in quick succession: these do not end the box
             terminal.send("sleep 100\n")
             t.true(wait_until(lambda: any("sleep 100" == command_line(pid)
@@ -230,10 +212,10 @@ def _(t):
         t.equal(terminal.wait(), 0)
 
 
-@promise("control-Z, fg and bg work inside", on=LINUX)
-def _(t):
-    need_box(t)
-    with boxed_shell(t) as terminal:
+@each("control-Z, fg and bg work inside", USER)
+def _(box):
+    t = box.t
+    with boxed_shell(box) as terminal:
         terminal.send("sleep 200\n")
         t.true(wait_until(lambda: any("sleep 200" == command_line(pid) for pid in below(terminal.process.pid))))
         terminal.send(CONTROL_Z)
@@ -247,10 +229,10 @@ def _(t):
         t.equal(terminal.wait(), 5)
 
 
-@promise("suspend inside stops sbx, and the outer shell's fg goes on with the same shell", on=LINUX)
-def _(t):
-    need_box(t)
-    with shell_on_terminal(t, env={"SHELL": quiet_shell(t)}) as terminal:
+@each("suspend inside stops sbx, and the outer shell's fg goes on with the same shell", USER)
+def _(box):
+    t = box.t
+    with shell_on_terminal(box, env={"SHELL": quiet_shell(box)}) as terminal:
         terminal.ask('"$SBX" shell -e "PS1=inner-%% "', "inner-%% ")
         terminal.ask("kept=$((40+2)); suspend -f", r"Stopped")
         terminal.expect("%% ")
@@ -267,46 +249,46 @@ def _(t):
 # ---- the caller's terminal ----
 
 
-@promise("the modes of the caller's terminal come back after every end", on=LINUX)
-def _(t):
-    need_box(t)
-    ends = {"a normal one": lambda terminal, box: terminal.send("exit\n"),
-            "changed modes": lambda terminal, box: terminal.send("stty raw -echo; kill -9 $$\n"),
-            "sbx killed": lambda terminal, box: terminal.process.kill(),
-            "the keeper killed": lambda terminal, box: os.kill(box[0], signal.SIGKILL),
-            "the helper killed": lambda terminal, box: os.kill(box[1], signal.SIGKILL),
-            "the first process killed": lambda terminal, box: os.kill(box[2], signal.SIGKILL),
-            "the shell killed": lambda terminal, box: os.kill(box[3], signal.SIGKILL)}
+@each("the modes of the caller's terminal come back after every end")
+def _(box):
+    t = box.t
+    ends = {"a normal one": lambda terminal, processes: terminal.send("exit\n"),
+            "changed modes": lambda terminal, processes: terminal.send("stty raw -echo; kill -9 $$\n"),
+            "sbx killed": lambda terminal, processes: terminal.process.kill(),
+            "the keeper killed": lambda terminal, processes: os.kill(processes[0], signal.SIGKILL),
+            "the helper killed": lambda terminal, processes: os.kill(processes[1], signal.SIGKILL),
+            "the first process killed": lambda terminal, processes: os.kill(processes[2], signal.SIGKILL),
+            "the shell killed": lambda terminal, processes: os.kill(processes[3], signal.SIGKILL)}
     for name, end in ends.items():
-        with boxed_shell(t) as terminal:
+        with boxed_shell(box) as terminal:
             t.true(terminal.is_raw(), name)
-            box = below(terminal.process.pid)
-            t.true(len(box) >= 4, box)
-            end(terminal, box)
+            processes = below(terminal.process.pid)
+            t.true(len(processes) >= 4, processes)
+            end(terminal, processes)
             t.true(terminal.wait() is not None, name)
             t.true(wait_until(lambda: terminal.modes() == terminal.first_modes, 5),
                    f"{name}: {terminal.modes()} and not {terminal.first_modes}")
-            t.true(wait_until(lambda: all(state_of(pid) in "XZ" for pid in box), 5), f"{name}: box left behind")
+            t.true(wait_until(lambda: all(map(is_gone, processes)), 5), f"{name}: box left behind")
 
 
-@promise("modes that a box without --tty changed come back too", on=LINUX)
-def _(t):
-    need_box(t)
+@each("modes that a box without --tty changed come back too", USER)
+def _(box):
+    t = box.t
     for end in ("exit 0", "kill -9 $$", "exit 9"):
-        with sbx_on_terminal(t, "run", "--", "sh", "-c", f"stty raw -echo; echo changed; {end}") as terminal:
+        with sbx_on_terminal(box, "run", "--", "sh", "-c", f"stty raw -echo; echo changed; {end}") as terminal:
             terminal.expect("changed")
             t.true(terminal.wait() is not None)
             t.equal(terminal.modes(), terminal.first_modes, end)
-    with sbx_on_terminal(t, "run", "--", "sh", "-c", "stty raw -echo; echo changed; sleep 100") as terminal:
+    with sbx_on_terminal(box, "run", "--", "sh", "-c", "stty raw -echo; echo changed; sleep 100") as terminal:
         terminal.expect("changed")
         t.true(terminal.is_raw())
         terminal.process.kill()
         t.true(wait_until(lambda: terminal.modes() == terminal.first_modes, 5))
 
 
-@promise("the box cannot open the caller's terminal, type into it, or load a line discipline", on=LINUX)
-def _(t):
-    need_box(t)
+@each("the box cannot open the caller's terminal, type into it, or load a line discipline")
+def _(box):
+    t = box.t
     script = """
 import errno, fcntl, os, sys, termios
 def attempt(name, what):
@@ -324,7 +306,7 @@ attempt("stream", lambda: os.write(1, b""))
 """
     outside = t.manifest(script, "attempt.py")
     for words in ((), ("--tty",)):
-        with shell_on_terminal(t) as terminal:
+        with shell_on_terminal(box) as terminal:
             path = os.readlink(f"/proc/{terminal.process.pid}/fd/0")
             terminal.ask(f'python3 {outside} {path}', r"open DONE\r\n")  # outside it is an ordinary thing
             terminal.expect(r"tioclinux ENOTTY\r\n")
@@ -336,24 +318,24 @@ attempt("stream", lambda: os.write(1, b""))
             terminal.expect("stream DONE")
 
 
-@promise("escape sequences go to standard output and nowhere else", on=LINUX)
-def _(t):
-    need_box(t)
+@each("escape sequences go to standard output and nowhere else", USER)
+def _(box):
+    t = box.t
     sequences = "\033]52;c;aGk=\007\033]8;;http://x/\033\\\\\033]0;title\007\033[201~\033P$q\"p\033\\\\"
     data = sequences.encode()
     (t.project / "sequences").write_bytes(data)
-    done = t.run("run", "--", "sh", "-c", "cat sequences; cat sequences no-such-file; exit 1")
+    done = box.sbx("run", "--", "sh", "-c", "cat sequences; cat sequences no-such-file; exit 1")
     t.equal(done.out_bytes, data * 2)
     t.lacks(done.err_bytes, b"\033", done)
-    done = t.run("run", "--json", "--", "sh", "-c", f"cat sequences >&2; cat '{sequences}'")
+    done = box.sbx("run", "--json", "--", "sh", "-c", f"cat sequences >&2; cat '{sequences}'")
     t.lacks(done.err.splitlines()[-1], "\033", "the outcome is sbx's")
 
 
-@promise("a job in the background cannot read what is typed to the shell", on=LINUX)
-def _(t):
-    need_box(t)
+@each("a job in the background cannot read what is typed to the shell")
+def _(box):
+    t = box.t
     script = "cat /dev/stdin /dev/stdout >taken 2>/dev/null; cat <&1 >>taken 2>/dev/null; echo over >done; sleep 100"
-    with shell_on_terminal(t) as terminal:
+    with shell_on_terminal(box) as terminal:
         terminal.ask(f'"$SBX" run -- sh -c "{script}" &', "%% ")
         t.true(wait_until((t.project / "done").exists), "it was refused, and goes on")
         for _ in range(3):
@@ -361,16 +343,16 @@ def _(t):
         t.equal((t.project / "taken").read_text(), "")
         terminal.ask("kill %1; wait", "%% ")
     # The control: in the foreground it reads.
-    with shell_on_terminal(t) as terminal:
+    with shell_on_terminal(box) as terminal:
         terminal.send('"$SBX" run -- head -n 1\n')
         time.sleep(1)
         terminal.ask("typed", r"typed\r\ntyped\r\n")
 
 
-@promise("a job that holds the terminal waits for the foreground, also after bg", on=LINUX)
-def _(t):
-    need_box(t)
-    with shell_on_terminal(t) as terminal:
+@each("a job that holds the terminal waits for the foreground, also after bg", USER)
+def _(box):
+    t = box.t
+    with shell_on_terminal(box) as terminal:
         terminal.send('"$SBX" run -- python3 -c "print(input())"\n')
         t.true(wait_until(lambda: any("input()" in command_line(pid) and command_line(pid).startswith("python3")
                                       for pid in below(terminal.process.pid))))
@@ -386,12 +368,12 @@ def _(t):
         terminal.ask("echo outer-$?", r"outer-0\r\n")
 
 
-@promise("control-C on the caller's terminal reaches every process of the command", on=LINUX)
-def _(t):
-    need_box(t)
+@each("control-C on the caller's terminal reaches every process of the command", USER)
+def _(box):
+    t = box.t
     t.manifest("trap 'echo child; exit 3' INT\nsleep 100\n:\n", "child.sh")
     t.manifest("trap 'echo parent' INT\nsh child.sh\necho over-$?\n", "parent.sh")
-    with shell_on_terminal(t) as terminal:
+    with shell_on_terminal(box) as terminal:
         terminal.send('"$SBX" run -- sh parent.sh\n')
         t.true(wait_until(lambda: "sleep 100" in map(command_line, below(terminal.process.pid))))
         terminal.send(CONTROL_C)
@@ -400,15 +382,15 @@ def _(t):
         terminal.expect(r"over-3\r\n")
 
 
-@promise("control-Z stops every process of a box without --tty, fg goes on with them", on=LINUX)
-def _(t):
-    need_box(t)
+@each("control-Z stops every process of a box without --tty, fg goes on with them", USER)
+def _(box):
+    t = box.t
     script = "sleep 301 & sleep 302 & wait"
 
     def sleepers():
         return [pid for pid in below(terminal.process.pid) if command_line(pid).startswith("sleep 30")]
 
-    with shell_on_terminal(t) as terminal:
+    with shell_on_terminal(box) as terminal:
         terminal.send(f'"$SBX" run -- sh -c "{script}"\n')
         t.true(wait_until(lambda: len(sleepers()) == 2))
         terminal.send(CONTROL_Z)
@@ -419,7 +401,7 @@ def _(t):
         pids = sleepers()
         terminal.send(CONTROL_C)
         terminal.expect("%% ")
-        t.true(wait_until(lambda: all(state_of(pid) in "XZ" for pid in pids)))
+        t.true(wait_until(lambda: all(map(is_gone, pids))))
 
 
 main()
