@@ -264,18 +264,14 @@ const struct sbx_call_rule sbx_call_creating[] = {
 #define CHANGES(name, why) RULE(name, SBX_ANSWER_NOTIFY, why)
 
 const struct sbx_call_rule sbx_call_changing[] = {
-    CHANGES("chmod", MODE),      CHANGES("fchmod", MODE),
-    CHANGES("fchmodat", MODE),   CHANGES("utime", TIMES),
-    CHANGES("utimes", TIMES),    CHANGES("futimesat", TIMES),
-    CHANGES("utimensat", TIMES), END};
+    CHANGES("chmod", MODE),      CHANGES("fchmod", MODE),    CHANGES("fchmodat", MODE),
+    CHANGES("utime", TIMES),     CHANGES("utimes", TIMES),   CHANGES("futimesat", TIMES),
+    CHANGES("utimensat", TIMES), CHANGES("chown", OWNER),    CHANGES("fchown", OWNER),
+    CHANGES("lchown", OWNER),    CHANGES("fchownat", OWNER), END};
 
 const struct sbx_call_rule sbx_call_metadata[] = {
 
     NO_SUCH("fchmodat2", MODE),
-    NEVER("chown", OWNER),
-    NEVER("fchown", OWNER),
-    NEVER("lchown", OWNER),
-    NEVER("fchownat", OWNER),
 
     NEVER("setxattr", ATTRIBUTES),
     NEVER("lsetxattr", ATTRIBUTES),
