@@ -9,17 +9,12 @@
 #include <stdint.h>
 #include <stdnoreturn.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "common/os.h"
 #include "posix/fd.h"
-<<<<<<< HEAD
-#include "posix/signals.h"
-#include "posix/system.h"
-=======
 #include "posix/linux_orphans.h"
->>>>>>> programs
+#include "posix/system.h"
 
 #include "common/base/banned.h"
 
@@ -50,18 +45,24 @@ static void wake(int number)
 static noreturn void execute(const struct capture *capture)
 {
     static char *const no_environment[] = {NULL};
+    enum { REPORT = 3 };
+    int report = capture->report[1];
     sigset_t none;
     (void)sigemptyset(&none);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
         dup2(capture->output[1], STDOUT_FILENO) >= 0 &&
-        dup2(capture->output[1], STDERR_FILENO) >= 0) {
+        dup2(capture->output[1], STDERR_FILENO) >= 0 &&
+        (report == REPORT || dup2(report, REPORT) >= 0) &&
+        fcntl(REPORT, F_SETFD, FD_CLOEXEC) == 0) {
+        report = REPORT;
+        sbx_system_close_from(REPORT + 1); /* nothing of the caller's but the streams */
         (void)signal(SIGCHLD, SIG_DFL);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execve(capture->argv[0], (char *const *)(uintptr_t)capture->argv, no_environment);
     }
     struct report failure = {.raw = errno};
-    (void)!sbx_fd_write_all(capture->report[1], &failure, sizeof failure);
+    (void)!sbx_fd_write_all(report, &failure, sizeof failure);
     _exit(NOT_EXECUTED);
 }
 
@@ -118,13 +119,13 @@ static void read_report(struct capture *capture)
     }
 }
 
-/* Reads to the end of file or of time; true at the end of file. */
+/* Reads to the end of file and of the program, or of time; true when both came before that. */
 static bool read_all(struct capture *capture, uint64_t until_ns, char *out, size_t size)
 {
     size_t have = 0;
     char rest[512] = "";
     out[0] = '\0';
-    for (;;) {
+    while (capture->output[0] >= 0 || capture->report[0] >= 0) {
         uint64_t now = sbx_os_monotonic_ns();
         struct pollfd slot[] = {{.fd = capture->output[0], .events = POLLIN},
                                 {.fd = capture->report[0], .events = POLLIN}};
@@ -139,88 +140,20 @@ static bool read_all(struct capture *capture, uint64_t until_ns, char *out, size
             continue;
         }
         bool is_full = have + 1 >= size;
-<<<<<<< HEAD
-        ssize_t got =
-            sbx_fd_read(fd, is_full ? rest : out + have, is_full ? sizeof rest : size - 1 - have);
-=======
         ssize_t got = sbx_fd_read(capture->output[0], is_full ? rest : out + have,
                                   is_full ? sizeof rest : size - 1 - have);
->>>>>>> programs
-        if (got <= 0) {
-            return got == 0;
+        if (got < 0) {
+            return false;
+        }
+        if (got == 0) {
+            sbx_fd_close(&capture->output[0]);
         }
         have += is_full ? 0 : (size_t)got;
         out[have] = '\0';
     }
+    return true;
 }
 
-<<<<<<< HEAD
-/* Between fork and exec: only async-signal-safe calls. Nothing but the standard streams stays open. */
-static noreturn void become(const char *const *argv, int output, int birth)
-{
-    enum { BIRTH = 3 };
-    static char *const no_environment[] = {NULL};
-    sigset_t none;
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-    int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (input >= 0 && dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
-        dup2(output, STDERR_FILENO) >= 0 && (birth == BIRTH || dup2(birth, BIRTH) >= 0) &&
-        fcntl(BIRTH, F_SETFD, FD_CLOEXEC) == 0) {
-        birth = BIRTH;
-        sbx_system_close_from(BIRTH + 1);
-        (void)execve(argv[0], (char *const *)(uintptr_t)argv, no_environment);
-    }
-    int raw = errno;
-    ssize_t put = write(birth, &raw, sizeof raw);
-    (void)put;
-    _exit(127);
-}
-
-/* 0, or the errno of what kept it from being started. */
-static int start(const char *const *argv, int output, pid_t *out)
-{
-    AUTO_FD birth_read = -1;
-    AUTO_FD birth_write = -1;
-    int raw = 0;
-    if (!sbx_fd_pipe(&birth_read, &birth_write)) {
-        return errno;
-    }
-    sigset_t mask = sbx_signals_block(); /* a handler of ours must not run there */
-    pid_t pid = fork();
-    if (pid == 0) {
-        become(argv, output, birth_write);
-    }
-    int failed = errno;
-    sbx_signals_unblock(&mask);
-    if (pid < 0) {
-        return failed;
-    }
-    sbx_fd_close(&birth_write);
-    if (sbx_fd_read(birth_read, &raw, sizeof raw) == (ssize_t)sizeof raw) {
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-        return raw;
-    }
-    *out = pid;
-    return 0;
-}
-
-/* Its end, or the end of time: it may close its outputs and stay. */
-static bool wait_until(pid_t pid, uint64_t until_ns, int *ended)
-{
-    const struct timespec moment = {.tv_nsec = 200000};
-    for (;;) {
-        pid_t got = waitpid(pid, ended, WNOHANG);
-        if (got != 0 && !(got < 0 && errno == EINTR)) {
-            return got == pid;
-        }
-        if (sbx_os_monotonic_ns() >= until_ns) {
-            return false;
-        }
-        (void)nanosleep(&moment, NULL);
-    }
-=======
 static void release(struct capture *capture)
 {
     int *const ends[] = {&capture->life[0],   &capture->life[1],   &capture->output[0],
@@ -228,24 +161,10 @@ static void release(struct capture *capture)
     for (size_t i = 0; i < SBX_COUNT(ends); i++) {
         sbx_fd_close(ends[i]);
     }
->>>>>>> programs
 }
 
 bool sbx_capture(const char *const *argv, unsigned timeout_ms, char *out, size_t size, int *status)
 {
-<<<<<<< HEAD
-    AUTO_FD source = -1;
-    AUTO_FD output = -1;
-    pid_t pid = 0;
-    int ended = 0;
-    if (!sbx_fd_pipe(&source, &output)) {
-        return false;
-    }
-    int raw = start(argv, output, &pid);
-    sbx_fd_close(&output);
-    if (raw != 0) {
-        errno = raw;
-=======
     SBX_CLEANUP(release)
     struct capture capture = {.argv = argv,
                               .life = {-1, -1},
@@ -260,7 +179,6 @@ bool sbx_capture(const char *const *argv, unsigned timeout_ms, char *out, size_t
     capture.adopts = sbx_orphans_adopt();
     pid_t pid = fork();
     if (pid < 0) {
->>>>>>> programs
         return false;
     }
     if (pid == 0) {
@@ -270,20 +188,12 @@ bool sbx_capture(const char *const *argv, unsigned timeout_ms, char *out, size_t
     sbx_fd_close(&capture.output[1]);
     sbx_fd_close(&capture.report[1]);
     uint64_t until = sbx_os_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
-<<<<<<< HEAD
-    bool in_time = read_all(source, until, out, size) && wait_until(pid, until, &ended);
-    if (!in_time) {
-        (void)kill(pid, SIGKILL);
-        while (waitpid(pid, &ended, 0) < 0 && errno == EINTR) {
-        }
-=======
     bool in_time = read_all(&capture, until, out, size);
     if (!in_time) {
         sbx_fd_close(&capture.life[1]);
     }
     if (capture.report[0] >= 0) {
         read_report(&capture);
->>>>>>> programs
     }
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
     }
