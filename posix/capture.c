@@ -22,7 +22,7 @@
 static bool read_all(int fd, uint64_t until_ns, char *out, size_t size)
 {
     size_t have = 0;
-    char rest[512];
+    char rest[512] = ""; /* what no longer fits is read all the same */
     out[0] = '\0';
     for (;;) {
         uint64_t now = sbx_os_monotonic_ns();
