@@ -135,7 +135,7 @@ static void verify(struct sbx_launch *launch, pid_t pid, int probe_answer)
         .user = launch->account.user,
         .group = launch->account.group,
         .keeps_bounding = launch->account.user != 0,
-        .filters = launch->filter_count,
+        .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
         .landlock_probe = probe_answer,
     };
     sbx_evidence_process(&launch->evidence, &held);
@@ -161,10 +161,13 @@ static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan
                                                        launch.scratch, &grants, err),
                                        err);
     }
+    if (code == SBX_OK) {
+        code = sbx_launch_changes(&launch, err);
+    }
+    ruleset = grants.ruleset;
     if (code != SBX_OK) {
         return code;
     }
-    ruleset = grants.ruleset;
     sbx_launch_pass(&launch, ruleset, SBX_INIT_FD_RULESET);
     sbx_launch_filter(&launch, SBX_FILTER_METADATA);
     sbx_launch_filter(&launch, SBX_FILTER_NEIGHBOURS);

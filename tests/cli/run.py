@@ -271,4 +271,22 @@ def _(t):
     t.equal(done.status, 3, done)
 
 
+@promise("a backend without terminals refuses --tty and runs nothing")
+def _(t):
+    mark = t.project / "ran"
+    done = t.run("run", "--tty", "--", t.actor, "touch", native(mark), env=t.unboxed)
+    t.equal((done.status, mark.exists()), (125, False), done)
+    t.has(done.err, "cannot give the command a terminal of its own", done)
+    t.has(done.err, "leave out --tty", done)
+    t.equal(t.run("run", "--", t.actor, "touch", native(mark), env=t.unboxed).status, 0)
+    t.true(mark.exists())
+
+
+@promise("sbx shell does not work on Windows yet, and says so", on=("windows",))
+def _(t):
+    done = t.run("shell")
+    t.equal(done.status, 125, done)
+    t.has(done.err, "does not work on Windows yet", done)
+
+
 main()
