@@ -294,9 +294,10 @@ static int finish(struct sbx_cli *cli, struct run_report *report)
 
 static int run_words(struct sbx_cli *cli, struct run_report *report, const char *const *words)
 {
+    /* The report still leads to them when this returns. */
     static struct sbx_prepared prepared;
-    struct sbx_run_record record = {0};
-    struct sbx_err err = {0};
+    static struct sbx_run_record record;
+    static struct sbx_err err;
     if (sbx_setup_decide(cli, words, report->setup, &prepared, &err) != SBX_OK)
         return refuse(cli, report, &err, SBX_EXIT_REFUSED);
     if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, report->setup, &prepared);
