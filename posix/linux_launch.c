@@ -18,6 +18,7 @@
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/linux_failure.h"
+#include "posix/linux_orphans.h"
 #include "posix/linux_scratch.h"
 #include "posix/terminal.h"
 
@@ -83,7 +84,13 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
         return SBX_OK; /* rlimits, and the plan says best-effort */
     }
     sbx_cgroup_recover();
-    enum sbx_code code = sbx_cgroup_make(&limits, &launch->cgroup, err);
+    enum sbx_code code = SBX_OK;
+    if (limits.memory_bytes > 0 || limits.processes > 0 || limits.counts_cpu) {
+        code = sbx_heir_open(&launch->heir, err);
+    }
+    if (code == SBX_OK) {
+        code = sbx_cgroup_make(&limits, &launch->cgroup, err);
+    }
     if (code == SBX_OK && launch->cgroup.version != SBX_CGROUP_NONE) {
         launch->cpu_limit_ns = plan->policy->limits.cpu_secs * SECOND_NS;
     }
@@ -227,6 +234,7 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
     sbx_init_block_init(&launch->block);
     sbx_evidence_init(&launch->evidence, arena);
+    launch->adopts = sbx_orphans_adopt();
     enum sbx_code code = find_command(launch, err);
     if (code == SBX_OK) {
         code = sbx_account_find(plan->policy, &launch->account, err);
@@ -272,6 +280,7 @@ void sbx_launch_close(struct sbx_launch *launch)
         sbx_fd_close(owned[i]);
     }
     undo(launch); /* nothing is left to undo after a run: the keeper did it */
+    sbx_heir_dismiss(&launch->heir);
     sbx_cgroup_release(&launch->cgroup);
     if (launch->share != NULL) {
         (void)munmap(launch->share, sizeof *launch->share);
@@ -345,6 +354,7 @@ static void parted(void *state)
     sbx_fd_close(&launch->reports[1]);
     sbx_fd_close(&launch->box.terminal_slave_fd);
     sbx_fd_close(&launch->box.terminal_fd);
+    sbx_heir_dismiss(&launch->heir);
 }
 
 static bool verify(void *state, const struct sbx_report *held)
@@ -358,10 +368,11 @@ static bool verify(void *state, const struct sbx_report *held)
 static enum sbx_operation operation_of(int32_t what)
 {
     static const enum sbx_operation operations[] = {
-        [SBX_MAKES_FILE] = SBX_TRIED_CREATE, [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
-        [SBX_MAKES_NODE] = SBX_TRIED_CREATE, [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
-        [SBX_CHANGES_MODE] = SBX_TRIED_MODE, [SBX_CHANGES_TIMES] = SBX_TRIED_MODE,
-        [SBX_MAKES_LINK] = SBX_TRIED_LINK,   [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
+        [SBX_MAKES_FILE] = SBX_TRIED_CREATE,   [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
+        [SBX_MAKES_NODE] = SBX_TRIED_CREATE,   [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
+        [SBX_CHANGES_MODE] = SBX_TRIED_MODE,   [SBX_CHANGES_OWNER] = SBX_TRIED_MODE,
+        [SBX_CHANGES_TIMES] = SBX_TRIED_MODE,  [SBX_MAKES_LINK] = SBX_TRIED_LINK,
+        [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
     };
     return what >= 0 && (size_t)what < SBX_COUNT(operations) ? operations[what] : SBX_TRIED_WRITE;
 }
@@ -430,6 +441,10 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
     if (!sbx_attend(&attend, &final)) {
         int raw = errno;
         return sbx_err_errno(err, raw, "fork", "cannot start a process");
+    }
+    if (final.kind == SBX_REPORT_STOPPED &&
+        launch->adopts) { /* the keeper was killed: the box is ours */
+        sbx_orphans_end();
     }
     fill_record(launch, out);
     if (launch->verify_code != SBX_OK) {

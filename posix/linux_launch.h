@@ -9,6 +9,7 @@
 #include "posix/init_block.h"
 #include "posix/linux_cgroup.h"
 #include "posix/linux_evidence.h"
+#include "posix/linux_heir.h"
 #include "posix/linux_mounts.h"
 #include "posix/linux_seccomp.h"
 
@@ -28,6 +29,8 @@ struct sbx_launch {
     unsigned landlock_abi;
     struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
+    bool adopts;          /* orphans of the keeper become our children, and only they do */
+    struct sbx_heir heir; /* of the group, until the keeper has it */
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
     char scratch[512];     /* a private directory on the host; "": none */
 

@@ -129,8 +129,8 @@ static long open_terminal(const struct opening *opening)
     if (major < 136 || major > 143) { /* the pseudo terminals */
         return NO_DEVICE;
     }
-    uint64_t flags = (opening->flags | O_CLOEXEC | O_NOCTTY) &
-                     ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW);
+    uint64_t flags =
+        (opening->flags | O_CLOEXEC | O_NOCTTY) & ~(uint64_t)(O_CREAT | O_EXCL | O_NOFOLLOW);
     if ((init->plan->flags & SBX_INIT_HAS_TERMINAL) != 0 && session == (unsigned)init->child) {
         /* The box's own was made outside: in its /dev/pts there is none, or another one, of that number. */
         return SYS4(openat, AT_FDCWD, "/proc/self/fd/0", flags, 0);
@@ -182,8 +182,7 @@ static long follow(const struct opening *opening)
     }
     target[got] = '\0';
     int from = spot->directory;
-    long answer =
-        call_find_from(opening->call, target[0] == '/' ? AT_FDCWD : from, target, spot);
+    long answer = call_find_from(opening->call, target[0] == '/' ? AT_FDCWD : from, target, spot);
     if (answer < 0) {
         spot->directory = from; /* still the caller's to close */
         return answer;
