@@ -47,21 +47,19 @@ static long open_pinned(const struct opening *opening, bool waits)
                 flags | O_CLOEXEC | O_NOCTTY | (waits ? 0U : (uint64_t)O_NONBLOCK), 0);
 }
 
-/* Hands the file to the asking process, and with it the answer. */
+/* Hands the file to the asking process, then answers. In between our own hold of it ends: a second reader of a FIFO,
+ * if only for a moment, would let a writer in that nobody reads from. */
 static void hand_over(const struct opening *opening, int fd)
 {
     struct seccomp_notif_addfd add = {
         .id = opening->call->request->id,
-        .flags = SECCOMP_ADDFD_FLAG_SEND,
         .srcfd = (uint32_t)fd,
         .newfd_flags = (uint32_t)(opening->flags & O_CLOEXEC),
     };
+    /* A negative answer: no room in its table; or it is gone, and then nobody waits for one. */
     long answer = SYS3(ioctl, opening->call->init->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-    if (answer < 0) {
-        call_answer(opening->call,
-                    answer); /* no room in its table; or it is gone, and this too fails */
-    }
     (void)SYS1(close, fd);
+    call_answer(opening->call, answer);
 }
 
 static noreturn void wait_apart(const struct opening *opening)
