@@ -18,7 +18,7 @@ enum {
     KILL = 9,
     BIRTH = 3, /* descriptors of the child while it is held */
     HOLD = 4,
-    SPARE = 64, /* above everything sbx-init has open */
+    SPARE = 64,            /* above everything sbx-init has open */
     SET_TERMINAL = 0x540e, /* TIOCSCTTY */
     SIGNAL_SET_BYTES = 8,
 };
