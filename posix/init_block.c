@@ -99,6 +99,5 @@ enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out, struct
 
 enum sbx_code sbx_init_program(int *out, struct sbx_err *err)
 {
-    return sbx_memory_file("sbx-init", sbx_init_image,
-                           (size_t)(sbx_init_image_end - sbx_init_image), true, out, err);
+    return sbx_memory_file("sbx-init", sbx_init_image, sbx_init_image_bytes, true, out, err);
 }

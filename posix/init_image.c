@@ -5,9 +5,12 @@
 
 __asm__(".pushsection .rodata\n"
         ".globl sbx_init_image\n"
-        ".globl sbx_init_image_end\n"
+        ".globl sbx_init_image_bytes\n"
         ".balign 16\n"
         "sbx_init_image:\n"
         ".incbin \"" SBX_INIT_IMAGE "\"\n"
         "sbx_init_image_end:\n"
+        ".balign 4\n"
+        "sbx_init_image_bytes:\n"
+        ".long sbx_init_image_end - sbx_init_image\n"
         ".popsection\n");

@@ -2,9 +2,9 @@
 #ifndef SBX_POSIX_INIT_IMAGE_H
 #define SBX_POSIX_INIT_IMAGE_H
 
-#include <stddef.h>
+#include <stdint.h>
 
 extern const char sbx_init_image[];
-extern const char sbx_init_image_end[];
+extern const uint32_t sbx_init_image_bytes;
 
 #endif

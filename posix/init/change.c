@@ -127,7 +127,7 @@ static long set_old_times(const struct call *call, int32_t base, uint64_t path, 
     if (read_longs(call, address, value, has_micros ? 4 : 2) < 0) {
         return FAULT;
     }
-    struct __kernel_timespec times[2];
+    struct __kernel_timespec times[2] = {{0, 0}, {0, 0}};
     for (int i = 0; i < 2; i++) {
         times[i].tv_sec = has_micros ? value[i * 2] : value[i];
         times[i].tv_nsec = has_micros ? value[i * 2 + 1] * 1000 : 0;
@@ -141,8 +141,8 @@ static long set_old_times(const struct call *call, int32_t base, uint64_t path, 
 static long set_new_times(const struct call *call, int32_t base, uint64_t path, uint64_t address,
                           uint64_t flags)
 {
-    struct __kernel_timespec times[2];
-    int64_t value[4];
+    struct __kernel_timespec times[2] = {{0, 0}, {0, 0}};
+    int64_t value[4] = {0, 0, 0, 0};
     if (address == 0) {
         return set_times(call, base, path, 0, flags);
     }

@@ -128,8 +128,8 @@ static noreturn void live(const struct init *init, int birth, int hold)
 void init_birth(struct init *init)
 {
     const uint64_t all = ~UINT64_C(0);
-    int birth[2];
-    int hold[2];
+    int birth[2] = {-1, -1};
+    int hold[2] = {-1, -1};
     (void)SYS4(rt_sigprocmask, SIG_SETMASK, &all, 0, SIGNAL_SET_BYTES);
     long answer = SYS2(pipe2, birth, O_CLOEXEC);
     if (answer >= 0) {
@@ -146,7 +146,7 @@ void init_birth(struct init *init)
         live(init, birth[1], hold[0]);
     }
     init->child = (int)answer;
-    struct init_birth message;
+    struct init_birth message = {0};
     long got = init_read_birth(birth[0], &message);
     if (got != (long)sizeof message || message.step != INIT_BIRTH_READY) {
         init_fail(got == (long)sizeof message ? message.step : SBX_INIT_STEP_FORK,
