@@ -128,7 +128,7 @@ static long set_old_times(const struct call *call, int32_t base, uint64_t path, 
         return FAULT;
     }
     struct __kernel_timespec times[2] = {{0, 0}, {0, 0}};
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         times[i].tv_sec = has_micros ? value[i * 2] : value[i];
         times[i].tv_nsec = has_micros ? value[i * 2 + 1] * 1000 : 0;
         if (times[i].tv_nsec < 0 || times[i].tv_nsec >= 1000000000) {
@@ -149,7 +149,7 @@ static long set_new_times(const struct call *call, int32_t base, uint64_t path, 
     if (read_longs(call, address, value, 4) < 0) {
         return FAULT;
     }
-    for (int i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         times[i].tv_sec = value[i * 2];
         times[i].tv_nsec = value[i * 2 + 1];
     }
