@@ -264,6 +264,8 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
         .pid = held_process(first),
         .namespaces =
             has_network ? "user mnt pid net ipc uts cgroup" : "user mnt pid ipc uts cgroup",
+        .user = launch->account.user,
+        .group = launch->account.group,
         .maps_ids = true,
         .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
         .landlock_probe = launch->landlock_abi == 0 ? -1 : probe,

@@ -102,6 +102,11 @@ static enum sbx_code make_scratch(struct sbx_launch *launch, struct sbx_err *err
     if (code != SBX_OK) {
         return code;
     }
+    if (launch->account.is_other &&
+        chown(launch->scratch, launch->account.user, launch->account.group) != 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "chown", "cannot hand over \"%s\"", launch->scratch);
+    }
     for (; launch->env[count] != NULL; count++) {
         if (strncmp(launch->env[count], "TMPDIR=", 7) == 0) {
             return SBX_OK;
@@ -127,8 +132,10 @@ static void verify(struct sbx_launch *launch, pid_t pid, int probe_answer)
     struct sbx_held held = {
         .pid = pid,
         .namespaces = "",
-        .keeps_bounding = geteuid() != 0,
-        .filters = launch->filter_count,
+        .user = launch->account.user,
+        .group = launch->account.group,
+        .keeps_bounding = launch->account.user != 0,
+        .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
         .landlock_probe = probe_answer,
     };
     sbx_evidence_process(&launch->evidence, &held);
@@ -154,10 +161,13 @@ static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan
                                                        launch.scratch, &grants, err),
                                        err);
     }
+    if (code == SBX_OK) {
+        code = sbx_launch_changes(&launch, err);
+    }
+    ruleset = grants.ruleset;
     if (code != SBX_OK) {
         return code;
     }
-    ruleset = grants.ruleset;
     sbx_launch_pass(&launch, ruleset, SBX_INIT_FD_RULESET);
     sbx_launch_filter(&launch, SBX_FILTER_METADATA);
     sbx_launch_filter(&launch, SBX_FILTER_NEIGHBOURS);

@@ -78,6 +78,10 @@ noreturn void sbx_box_child_main(const struct sbx_box_child *plan)
     if (box->enter != NULL && !box->enter(box->state)) {
         fail(plan, errno);
     }
+    /* Becoming another user has cleared it. */
+    if (!sbx_system_die_with(plan->parent)) {
+        _exit(EXIT_UNBORN);
+    }
     int command_stdin = stream_of(plan, plan->stdin_fd, STDIN_FILENO);
     int command_stdout = stream_of(plan, plan->stdout_fd, STDOUT_FILENO);
     int command_stderr = stream_of(plan, plan->stderr_fd, STDERR_FILENO);

@@ -190,21 +190,45 @@ static bool is_in_container(void)
     return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
 }
 
-/* Why a user namespace could not be made, from what the kernel shows. */
-static const char *remedy_for(const char *said)
+#define LANDLOCK ", or use SBX_SANDBOX=landlock"
+
+const char *sbx_bwrap_remedy(const struct sbx_bwrap_trouble *trouble)
 {
-    const struct sbx_userns_obstacle *obstacle = sbx_userns_find_obstacle();
-    if (obstacle != NULL) {
-        return obstacle->remedy;
+    static const struct {
+        const char *word; /* of what bwrap says */
+        const char *in_container, *elsewhere;
+    } rows[] = {
+        {"mount proc",
+         "the container masks parts of /proc: run it with --security-opt "
+         "systempaths=unconfined" LANDLOCK,
+         "something masks parts of /proc, which forbids a new one: sbx is in another "
+         "sandbox" LANDLOCK},
+        {"namespace",
+         "the container forbids user namespaces: run it with a seccomp profile that allows "
+         "them" LANDLOCK,
+         "allow unprivileged user namespaces" LANDLOCK},
+        {"uid map",
+         "the container forbids user namespaces: run it with a seccomp profile that allows "
+         "them" LANDLOCK,
+         "allow unprivileged user namespaces" LANDLOCK},
+        {"loopback",
+         "the container forbids network namespaces: allow CAP_NET_ADMIN inside them" LANDLOCK,
+         "a security module forbids network namespaces: give bwrap a profile that allows "
+         "them" LANDLOCK},
+        {"not permitted",
+         "the container forbids what bwrap needs: run it with a seccomp profile that allows "
+         "mounts and user namespaces" LANDLOCK,
+         "a security module forbids what bwrap needs: its log names it" LANDLOCK},
+    };
+    if (trouble->obstacle != NULL) {
+        return trouble->obstacle->remedy;
     }
-    if (is_in_container()) {
-        return strstr(said, "proc") != NULL
-                   ? "the container masks parts of /proc: run it with --security-opt "
-                     "systempaths=unconfined, or use SBX_SANDBOX=landlock"
-                   : "the container forbids user namespaces: run it with a seccomp profile that "
-                     "allows them, or use SBX_SANDBOX=landlock";
+    for (size_t i = 0; i < SBX_COUNT(rows); i++) {
+        if (strstr(trouble->said, rows[i].word) != NULL) {
+            return trouble->is_in_container ? rows[i].in_container : rows[i].elsewhere;
+        }
     }
-    return "allow unprivileged user namespaces, or use SBX_SANDBOX=landlock";
+    return "update bubblewrap" LANDLOCK;
 }
 
 /* A real box with everything a run needs of bwrap, and nothing in it but bwrap itself: by a name that leads to
@@ -249,7 +273,8 @@ static enum sbx_code try_it(const struct sbx_bwrap *bwrap, struct sbx_err *err)
     text[strcspn(text, "\n")] = '\0';
     (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "\"%s\" cannot build a box here: %s", bwrap->path,
                       text[0] == '\0' ? "it did not answer" : text);
-    return sbx_err_hint(err, "%s", remedy_for(text));
+    struct sbx_bwrap_trouble trouble = {text, sbx_userns_find_obstacle(), is_in_container()};
+    return sbx_err_hint(err, "%s", sbx_bwrap_remedy(&trouble));
 }
 
 static enum sbx_code check_file(const char *path, struct stat *info, struct sbx_err *err)

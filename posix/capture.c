@@ -14,6 +14,8 @@
 #include "common/os.h"
 #include "posix/fd.h"
 #include "posix/linux_orphans.h"
+#include "posix/signals.h"
+#include "posix/system.h"
 
 #include "common/base/banned.h"
 
@@ -43,19 +45,25 @@ static void wake(int number)
 
 static noreturn void execute(const struct capture *capture)
 {
+    enum { REPORT = 3 };
     static char *const no_environment[] = {NULL};
     sigset_t none;
+    int report = capture->report[1];
     (void)sigemptyset(&none);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
         dup2(capture->output[1], STDOUT_FILENO) >= 0 &&
-        dup2(capture->output[1], STDERR_FILENO) >= 0) {
+        dup2(capture->output[1], STDERR_FILENO) >= 0 &&
+        (report == REPORT || dup2(report, REPORT) >= 0) &&
+        fcntl(REPORT, F_SETFD, FD_CLOEXEC) == 0) {
+        report = REPORT;
+        sbx_system_close_from(REPORT + 1); /* nothing but the standard streams is passed on */
         (void)signal(SIGCHLD, SIG_DFL);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execve(capture->argv[0], (char *const *)(uintptr_t)capture->argv, no_environment);
     }
     struct report failure = {.raw = errno};
-    (void)!sbx_fd_write_all(capture->report[1], &failure, sizeof failure);
+    (void)!sbx_fd_write_all(report, &failure, sizeof failure);
     _exit(NOT_EXECUTED);
 }
 
@@ -143,6 +151,15 @@ static bool read_all(struct capture *capture, uint64_t until_ns, char *out, size
     }
 }
 
+/* It may close its outputs and stay. False when the time is over. */
+static bool wait_for_report(const struct capture *capture, uint64_t until_ns)
+{
+    uint64_t now = sbx_os_monotonic_ns();
+    struct pollfd slot = {.fd = capture->report[0], .events = POLLIN};
+    return capture->report[0] < 0 ||
+           poll(&slot, 1, now >= until_ns ? 0 : (int)((until_ns - now) / 1000000) + 1) > 0;
+}
+
 static void release(struct capture *capture)
 {
     int *const ends[] = {&capture->life[0],   &capture->life[1],   &capture->output[0],
@@ -166,21 +183,23 @@ bool sbx_capture(const char *const *argv, unsigned timeout_ms, char *out, size_t
         return false;
     }
     capture.adopts = sbx_orphans_adopt();
+    sigset_t mask = sbx_signals_block(); /* a handler of ours must not run there */
     pid_t pid = fork();
-    if (pid < 0) {
-        return false;
-    }
+    int raw = errno;
     if (pid == 0) {
         watch(&capture);
+    }
+    sbx_signals_unblock(&mask);
+    errno = raw;
+    if (pid < 0) {
+        return false;
     }
     sbx_fd_close(&capture.life[0]);
     sbx_fd_close(&capture.output[1]);
     sbx_fd_close(&capture.report[1]);
     uint64_t until = sbx_os_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
-    bool in_time = read_all(&capture, until, out, size);
-    if (!in_time) {
-        sbx_fd_close(&capture.life[1]);
-    }
+    bool in_time = read_all(&capture, until, out, size) && wait_for_report(&capture, until);
+    sbx_fd_close(&capture.life[1]); /* out of time, or nothing is left to watch */
     if (capture.report[0] >= 0) {
         read_report(&capture);
     }

@@ -64,9 +64,9 @@
 #define TYPE_OF_NODE 0170000U
 #define CHARACTER_DEVICE 0020000U
 #define BLOCK_DEVICE 0060000U
-#define CREATES 0100U       /* O_CREAT */
+#define CREATES 0100U          /* O_CREAT */
 #define ONLY_A_PATH 010000000U /* O_PATH: the kernel makes nothing then */
-#define NAMELESS 020000000U /* the bit of O_TMPFILE that nothing else has */
+#define NAMELESS 020000000U    /* the bit of O_TMPFILE that nothing else has */
 
 #define SET_ID "leaves a file on the host that lends its owner's rights"
 #define WITH_SET_ID "the mode has the set-user-ID or set-group-ID bit"
@@ -261,35 +261,39 @@ const struct sbx_call_rule sbx_call_creating[] = {
 #define FLAGS(command, text) RULE_WHEN("ioctl", EPERM, IS(1, LOW, command), text, ATTRIBUTES)
 
 /* The commands of ioctl carry the size of their argument: a long has two. */
-const struct sbx_call_rule sbx_call_metadata[] = {NEVER("chmod", MODE),
-                                                  NEVER("fchmod", MODE),
-                                                  NEVER("fchmodat", MODE),
-                                                  NEVER("fchmodat2", MODE),
-                                                  NEVER("chown", OWNER),
-                                                  NEVER("fchown", OWNER),
-                                                  NEVER("lchown", OWNER),
-                                                  NEVER("fchownat", OWNER),
-                                                  NEVER("utime", TIMES),
-                                                  NEVER("utimes", TIMES),
-                                                  NEVER("futimesat", TIMES),
-                                                  NEVER("utimensat", TIMES),
-                                                  NEVER("setxattr", ATTRIBUTES),
-                                                  NEVER("lsetxattr", ATTRIBUTES),
-                                                  NEVER("fsetxattr", ATTRIBUTES),
-                                                  NEVER("setxattrat", ATTRIBUTES),
-                                                  NEVER("removexattr", ATTRIBUTES),
-                                                  NEVER("lremovexattr", ATTRIBUTES),
-                                                  NEVER("fremovexattr", ATTRIBUTES),
-                                                  NEVER("removexattrat", ATTRIBUTES),
-                                                  NEVER("file_setattr", ATTRIBUTES),
-                                                  FLAGS(0x40086602, "FS_IOC_SETFLAGS"),
-                                                  FLAGS(0x40046602, "FS_IOC_SETFLAGS"),
-                                                  FLAGS(0x401c5820, "FS_IOC_FSSETXATTR"),
-                                                  FLAGS(0x40087602, "FS_IOC_SETVERSION"),
-                                                  FLAGS(0x40047602, "FS_IOC_SETVERSION"),
-                                                  FLAGS(0x40806685, "FS_IOC_ENABLE_VERITY"),
-                                                  FLAGS(0x800c6613, "FS_IOC_SET_ENCRYPTION_POLICY"),
-                                                  END};
+#define CHANGES(name, why) RULE(name, SBX_ANSWER_NOTIFY, why)
+
+const struct sbx_call_rule sbx_call_changing[] = {
+    CHANGES("chmod", MODE),      CHANGES("fchmod", MODE),
+    CHANGES("fchmodat", MODE),   CHANGES("utime", TIMES),
+    CHANGES("utimes", TIMES),    CHANGES("futimesat", TIMES),
+    CHANGES("utimensat", TIMES), END};
+
+const struct sbx_call_rule sbx_call_metadata[] = {
+
+    NO_SUCH("fchmodat2", MODE),
+    NEVER("chown", OWNER),
+    NEVER("fchown", OWNER),
+    NEVER("lchown", OWNER),
+    NEVER("fchownat", OWNER),
+
+    NEVER("setxattr", ATTRIBUTES),
+    NEVER("lsetxattr", ATTRIBUTES),
+    NEVER("fsetxattr", ATTRIBUTES),
+    NEVER("setxattrat", ATTRIBUTES),
+    NEVER("removexattr", ATTRIBUTES),
+    NEVER("lremovexattr", ATTRIBUTES),
+    NEVER("fremovexattr", ATTRIBUTES),
+    NEVER("removexattrat", ATTRIBUTES),
+    NEVER("file_setattr", ATTRIBUTES),
+    FLAGS(0x40086602, "FS_IOC_SETFLAGS"),
+    FLAGS(0x40046602, "FS_IOC_SETFLAGS"),
+    FLAGS(0x401c5820, "FS_IOC_FSSETXATTR"),
+    FLAGS(0x40087602, "FS_IOC_SETVERSION"),
+    FLAGS(0x40047602, "FS_IOC_SETVERSION"),
+    FLAGS(0x40806685, "FS_IOC_ENABLE_VERITY"),
+    FLAGS(0x800c6613, "FS_IOC_SET_ENCRYPTION_POLICY"),
+    END};
 
 #define UNAVAILABLE                                                                                \
     "answers as a kernel whose Landlock is switched off, so programs go on without it"
@@ -317,8 +321,8 @@ const struct sbx_call_rule sbx_call_neighbours[] = {
     NEVER("msgctl", SHARED),
     NEVER("mq_open", SHARED),
     NEVER("mq_unlink", SHARED),
-    RULE_BOTH("prlimit64", EPERM, IS_NOT(0, 0), IS_NOT(2, 0), "it sets a limit of a numbered process",
-              OTHERS_SCHEDULING),
+    RULE_BOTH("prlimit64", EPERM, IS_NOT(0, 0), IS_NOT(2, 0),
+              "it sets a limit of a numbered process", OTHERS_SCHEDULING),
     RULE_WHEN("setpriority", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
     RULE_WHEN("ioprio_set", EPERM, IS_NOT(1, 0), OF_ANOTHER, OTHERS_SCHEDULING),
     RULE_WHEN("sched_setaffinity", EPERM, IS_NOT(0, 0), OF_ANOTHER, OTHERS_SCHEDULING),

@@ -150,6 +150,20 @@ static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *fil
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
+/* Real, effective, saved and of the file system: all the same. */
+static void check_ids(struct sbx_evidence_list *list, const char *status, const char *name,
+                      unsigned id)
+{
+    char got[64];
+    char wanted[64];
+    sbx_evidence_field(status, name, got, sizeof got);
+    (void)snprintf(wanted, sizeof wanted, "%u\t%u\t%u\t%u", id, id, id, id);
+    bool is_same = strcmp(wanted, got) == 0;
+    (void)snprintf(wanted, sizeof wanted, "%u", id);
+    got[strcspn(got, "\t")] = '\0';
+    sbx_evidence_add(list, name, wanted, is_same ? wanted : got, is_same);
+}
+
 static void check_status(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
     static const char *const capabilities[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
@@ -159,6 +173,8 @@ static void check_status(struct sbx_evidence_list *list, const struct sbx_held *
     sbx_evidence_slurp(held->pid, "status", status, sizeof status);
     sbx_evidence_field(status, "NoNewPrivs", got, sizeof got);
     sbx_evidence_same(list, "no_new_privs", "1", got);
+    check_ids(list, status, "Uid", (unsigned)held->user);
+    check_ids(list, status, "Gid", (unsigned)held->group);
     sbx_evidence_field(status, "Seccomp", got, sizeof got);
     sbx_evidence_same(list, "seccomp.mode", "2", got);
     sbx_evidence_field(status, "Seccomp_filters", got, sizeof got);
@@ -187,8 +203,8 @@ void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held 
         at += len + (at[len] == ' ');
     }
     if (held->maps_ids) {
-        check_map(list, held->pid, "uid_map", (unsigned)geteuid());
-        check_map(list, held->pid, "gid_map", (unsigned)getegid());
+        check_map(list, held->pid, "uid_map", (unsigned)held->user);
+        check_map(list, held->pid, "gid_map", (unsigned)held->group);
     }
     check_status(list, held);
     if (held->landlock_probe >= 0) {
@@ -240,34 +256,69 @@ void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid)
     }
 }
 
+/* How /proc/PID/limits calls them. A process may be another user's, whose limits no call tells. */
+static const struct {
+    int resource;
+    const char *name, *label;
+} limit_rows[] = {
+    {RLIMIT_CORE, "core", "Max core file size"},
+    {RLIMIT_NOFILE, "descriptors", "Max open files"},
+    {RLIMIT_FSIZE, "file-size", "Max file size"},
+    {RLIMIT_CPU, "cpu", "Max cpu time"},
+    {RLIMIT_DATA, "data", "Max data size"},
+    {RLIMIT_NPROC, "processes", "Max processes"},
+    {RLIMIT_RTPRIO, "real-time", "Max realtime priority"},
+    {RLIMIT_NICE, "nice", "Max nice priority"},
+};
+
+static const char *read_bound(const char *text, char *out, size_t size)
+{
+    text += strspn(text, " ");
+    size_t len = strcspn(text, " \n");
+    (void)snprintf(out, size, "%.*s", (int)len, text);
+    return text + len;
+}
+
 static void print_limit(char *out, size_t size, uint64_t soft, uint64_t hard)
 {
     (void)snprintf(out, size, "%" PRIu64 "/%" PRIu64, soft, hard);
 }
 
+static void check_limit(struct sbx_evidence_list *list, const char *limits,
+                        const struct sbx_init_rlimit *planned)
+{
+    for (size_t i = 0; i < SBX_COUNT(limit_rows); i++) {
+        char what[48];
+        char wanted[64];
+        char soft[24] = "unreadable";
+        char hard[24] = "";
+        char got[64];
+        const char *at = strstr(limits, limit_rows[i].label);
+        if ((uint32_t)limit_rows[i].resource != planned->resource) {
+            continue;
+        }
+        if (at != NULL) {
+            at = read_bound(at + strlen(limit_rows[i].label), soft, sizeof soft);
+            (void)read_bound(at, hard, sizeof hard);
+        }
+        (void)snprintf(got, sizeof got, "%s/%s", soft, hard);
+        print_limit(wanted, sizeof wanted, planned->soft, planned->hard);
+        (void)snprintf(what, sizeof what, "rlimit.%s", limit_rows[i].name);
+        sbx_evidence_same(list, what, wanted, got);
+        return;
+    }
+    sbx_evidence_add(list, "rlimit", "known", "unknown", false);
+}
+
 void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *rlimits,
                          size_t count)
 {
-    static const char *const names[] = {
-        [RLIMIT_CORE] = "core",        [RLIMIT_NOFILE] = "descriptors",
-        [RLIMIT_FSIZE] = "file-size",  [RLIMIT_CPU] = "cpu",
-        [RLIMIT_DATA] = "data",        [RLIMIT_NPROC] = "processes",
-        [RLIMIT_RTPRIO] = "real-time", [RLIMIT_NICE] = "nice",
-    };
+    char text[4096];
+    sbx_evidence_slurp(pid, "limits", text, sizeof text);
     for (size_t i = 0; i < count; i++) {
         struct sbx_init_rlimit planned;
-        struct rlimit now = {0};
-        char what[48];
-        char wanted[64];
-        char got[64] = "unreadable";
         memcpy(&planned, (const char *)rlimits + i * sizeof planned, sizeof planned);
-        if (prlimit(pid, (__rlimit_resource_t)planned.resource, NULL, &now) == 0) {
-            print_limit(got, sizeof got, now.rlim_cur, now.rlim_max);
-        }
-        print_limit(wanted, sizeof wanted, planned.soft, planned.hard);
-        const char *name = planned.resource < SBX_COUNT(names) ? names[planned.resource] : NULL;
-        (void)snprintf(what, sizeof what, "rlimit.%s", name == NULL ? "other" : name);
-        sbx_evidence_same(list, what, wanted, got);
+        check_limit(list, text, &planned);
     }
 }
 

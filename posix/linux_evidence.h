@@ -36,7 +36,9 @@ struct sbx_held {
     pid_t pid; /* as seen from here */
     const char
         *namespaces; /* "user mnt pid net ipc uts cgroup": each another one than ours; "": none */
-    bool maps_ids;   /* has its own id map with only the caller's ids in it */
+    uid_t user;      /* whom it runs as, seen from here */
+    gid_t group;
+    bool maps_ids;   /* has its own id map with only these ids in it */
     bool keeps_bounding; /* an ordinary user cannot empty that set; no-new-privs makes it idle */
     size_t filters;  /* seccomp programs besides those sbx itself has */
     int landlock_probe; /* errno of the access that Landlock must refuse; -1: no Landlock here */

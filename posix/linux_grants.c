@@ -16,7 +16,14 @@
 
 #include "common/base/banned.h"
 
+/* What is closed, by identity: it stays closed when something moves it to another name meanwhile. */
+struct closed_file {
+    uint64_t device, inode;
+};
+
 struct granting {
+    struct closed_file *closed;
+    size_t closed_count, closed_capacity;
     struct sbx_arena *arena;
     const struct sbx_policy *policy;
     unsigned abi;
@@ -142,10 +149,54 @@ static enum sbx_code grant_entries(struct granting *granting, int fd, const char
     return code;
 }
 
+static bool is_closed_file(const struct granting *granting, const struct stat *info)
+{
+    for (size_t i = 0; i < granting->closed_count; i++) {
+        if (granting->closed[i].device == info->st_dev && granting->closed[i].inode == info->st_ino) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Remembers what the closing rules mean now. A link could be replaced, and something that went away come back
+ * under its name: then nobody can say what is to be closed. */
+static enum sbx_code find_closed(struct granting *granting)
+{
+    for (size_t i = 0; i < granting->policy->rules.count; i++) {
+        const struct sbx_rule *rule = &granting->policy->rules.items[i];
+        struct stat info;
+        if (!is_closing(rule) || rule->is_glob || rule->kind != SBX_RULE_HOST) {
+            continue;
+        }
+        bool is_there = lstat(rule->path.text, &info) == 0;
+        bool was_there = rule->node == SBX_NODE_FILE || rule->node == SBX_NODE_DIRECTORY;
+        if (rule->by != SBX_BY_PRESET &&
+            ((is_there && S_ISLNK(info.st_mode)) || (!is_there && was_there && errno == ENOENT))) {
+            (void)sbx_err_set(granting->err, SBX_E_UNSUPPORTED,
+                              "\"%s\" is to be closed but is a symbolic link, or went away while sbx "
+                              "started",
+                              rule->path.text);
+            return sbx_err_hint(granting->err, "close what it leads to");
+        }
+        if (!is_there) {
+            continue;
+        }
+        struct closed_file *file = (struct closed_file *)sbx_arena_push(
+            granting->arena, &granting->closed, &granting->closed_count,
+            &granting->closed_capacity, sizeof *file);
+        if (file == NULL) {
+            return sbx_err_nomem(granting->err);
+        }
+        *file = (struct closed_file){info.st_dev, info.st_ino};
+    }
+    return SBX_OK;
+}
+
 static enum sbx_code grant(struct granting *granting, int fd, const char *path, bool is_writable)
 {
     struct stat info;
-    if (fstat(fd, &info) != 0 || S_ISLNK(info.st_mode)) {
+    if (fstat(fd, &info) != 0 || S_ISLNK(info.st_mode) || is_closed_file(granting, &info)) {
         return SBX_OK;
     }
     bool is_directory = S_ISDIR(info.st_mode);
@@ -238,7 +289,8 @@ enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *
                               const char *scratch, struct sbx_grants *out, struct sbx_err *err)
 {
     struct sbx_grants made = {.ruleset = -1};
-    struct granting granting = {arena, policy, abi, &made, err};
+    struct granting granting = {
+        .arena = arena, .policy = policy, .abi = abi, .out = &made, .err = err};
     AUTO_FD ruleset = -1;
     /* Loopback and the network are the seccomp program's; Landlock says it again for TCP. */
     uint64_t network = policy->network == SBX_NET_DENY ? sbx_landlock_network(abi) : 0;
@@ -249,7 +301,10 @@ enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *
     }
     made.ruleset = ruleset;
     made.can_list = may_list(&granting);
-    code = grant_rules(&granting);
+    code = find_closed(&granting);
+    if (code == SBX_OK) {
+        code = grant_rules(&granting);
+    }
     if (code == SBX_OK) {
         code = grant_system(&granting);
     }

@@ -190,8 +190,25 @@ enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mount
         plan->patterns = sbx_init_block_array(&launch->block, rows.patterns, rows.pattern_count,
                                               sizeof rows.patterns[0]);
         launch->watches_names = true;
+        launch->watch = SBX_FILTER_NAMES;
         /* A domain of the box's own making would not bind sbx-init, which makes names for it. */
         sbx_launch_filter(launch, SBX_FILTER_NO_LANDLOCK);
     }
     return SBX_OK;
+}
+
+enum sbx_code sbx_launch_changes(struct sbx_launch *launch, struct sbx_err *err)
+{
+    struct rows rows = {0};
+    enum sbx_code code = add_writable(launch, &rows, err);
+    if (code == SBX_OK && launch->scratch[0] != '\0') {
+        code = add_place(launch, &rows, launch->scratch, SBX_PLACE_WRITABLE, err);
+    }
+    if (code == SBX_OK) {
+        launch->block.plan.places = sbx_init_block_array(&launch->block, rows.places,
+                                                         rows.place_count, sizeof rows.places[0]);
+        launch->watches_names = true;
+        launch->watch = SBX_FILTER_CHANGES;
+    }
+    return code;
 }

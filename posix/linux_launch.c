@@ -67,8 +67,8 @@ static void set_limits(struct sbx_launch *launch)
         limit(&limits, RLIMIT_NPROC, plan->policy->limits.processes + 2,
               plan->policy->limits.processes + 2);
     }
-    launch->block.plan.rlimits = sbx_init_block_array(&launch->block, limits.items, limits.count,
-                                                      sizeof limits.items[0]);
+    launch->block.plan.rlimits =
+        sbx_init_block_array(&launch->block, limits.items, limits.count, sizeof limits.items[0]);
 }
 
 static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
@@ -102,7 +102,8 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 static bool enter(void *state)
 {
     const struct sbx_launch *launch = (const struct sbx_launch *)state;
-    return sbx_cgroup_enter_self(&launch->cgroup);
+    /* Still as root: the group's files are root's. Then who the box runs as, before it is built. */
+    return sbx_cgroup_enter_self(&launch->cgroup) && sbx_account_become(&launch->account);
 }
 
 static enum sbx_limit tick(void *state)
@@ -111,7 +112,7 @@ static enum sbx_limit tick(void *state)
     struct sbx_cgroup_usage usage = {0};
     sbx_cgroup_usage(&launch->cgroup, &usage);
     return launch->cpu_limit_ns != 0 && usage.cpu_ns >= launch->cpu_limit_ns ? SBX_LIMIT_CPU
-                                                                              : SBX_LIMIT_NONE;
+                                                                             : SBX_LIMIT_NONE;
 }
 
 static void take_limit(struct sbx_outcome *outcome, enum sbx_limit limit)
@@ -236,6 +237,9 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     launch->adopts = sbx_orphans_adopt();
     enum sbx_code code = find_command(launch, err);
     if (code == SBX_OK) {
+        code = sbx_account_find(plan->policy, &launch->account, err);
+    }
+    if (code == SBX_OK) {
         code = make_group(launch, err);
     }
     if (code == SBX_OK) {
@@ -268,11 +272,10 @@ void sbx_launch_close(struct sbx_launch *launch)
     if (launch->arena == NULL) {
         return;
     }
-    int *const owned[] = {&launch->init_fd,          &launch->plan_fd,
-                          &launch->diagnostics_fd,   &launch->orders[0],
-                          &launch->orders[1],        &launch->reports[0],
-                          &launch->reports[1],       &launch->box.terminal_fd,
-                          &launch->box.terminal_slave_fd};
+    int *const owned[] = {
+        &launch->init_fd,    &launch->plan_fd,         &launch->diagnostics_fd,
+        &launch->orders[0],  &launch->orders[1],       &launch->reports[0],
+        &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd};
     for (size_t i = 0; i < SBX_COUNT(owned); i++) {
         sbx_fd_close(owned[i]);
     }
@@ -331,7 +334,7 @@ static enum sbx_code seal(struct sbx_launch *launch, struct sbx_err *err)
         filters[i] = add_program(launch, launch->filters[i]);
     }
     if (launch->watches_names) {
-        launch->block.plan.names = add_program(launch, SBX_FILTER_NAMES);
+        launch->block.plan.names = add_program(launch, launch->watch);
     }
     launch->block.plan.filters =
         sbx_init_block_array(&launch->block, filters, launch->filter_count, sizeof filters[0]);
@@ -365,9 +368,10 @@ static bool verify(void *state, const struct sbx_report *held)
 static enum sbx_operation operation_of(int32_t what)
 {
     static const enum sbx_operation operations[] = {
-        [SBX_MAKES_FILE] = SBX_TRIED_CREATE,    [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
-        [SBX_MAKES_NODE] = SBX_TRIED_CREATE,    [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
-        [SBX_MAKES_LINK] = SBX_TRIED_LINK,      [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
+        [SBX_MAKES_FILE] = SBX_TRIED_CREATE, [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
+        [SBX_MAKES_NODE] = SBX_TRIED_CREATE, [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
+        [SBX_CHANGES_MODE] = SBX_TRIED_MODE, [SBX_CHANGES_TIMES] = SBX_TRIED_MODE,
+        [SBX_MAKES_LINK] = SBX_TRIED_LINK,   [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
     };
     return what >= 0 && (size_t)what < SBX_COUNT(operations) ? operations[what] : SBX_TRIED_WRITE;
 }
@@ -395,8 +399,8 @@ static void fill_record(const struct sbx_launch *launch, struct sbx_run_record *
         if (path == NULL) {
             break;
         }
-        events[out->event_count++] = (struct sbx_event){
-            operation_of(event->what), {path, event->length}, event->error};
+        events[out->event_count++] =
+            (struct sbx_event){operation_of(event->what), {path, event->length}, event->error};
     }
     out->events = events;
     out->events_dropped = share->events_dropped;
@@ -418,11 +422,10 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
     box->helper_reports_fd = launch->reports[1];
     box->diagnostics_fd = launch->diagnostics_fd;
     /* Merged streams stay one: their order would be lost. */
-    box->watches_stderr =
-        !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    box->watches_stderr = !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
     box->share = launch->share;
     box->state = launch;
-    box->enter = launch->cgroup.version != SBX_CGROUP_NONE ? enter : NULL;
+    box->enter = enter;
     box->tick = launch->cpu_limit_ns != 0 ? tick : NULL;
     box->tick_ms = 50;
     box->account = account;

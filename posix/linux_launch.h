@@ -5,6 +5,7 @@
 
 #include "common/run/backend.h"
 #include "posix/box.h"
+#include "posix/identity.h"
 #include "posix/init_block.h"
 #include "posix/linux_cgroup.h"
 #include "posix/linux_evidence.h"
@@ -23,8 +24,10 @@ struct sbx_launch {
     struct sbx_init_block block;
     enum sbx_filter filters[SBX_LAUNCH_FILTERS]; /* in the order they are loaded */
     size_t filter_count;
-    bool watches_names; /* besides them, SBX_FILTER_NAMES */
+    bool watches_names; /* besides them, */
+    enum sbx_filter watch; /* this one, which asks sbx-init: SBX_FILTER_NAMES or SBX_FILTER_CHANGES */
     unsigned landlock_abi;
+    struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
     bool adopts;          /* orphans of the keeper become our children, and only they do */
     struct sbx_heir heir; /* of the group, until the keeper has it */
@@ -65,6 +68,9 @@ void sbx_launch_pass(struct sbx_launch *launch, int fd, int number);
 enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mounts *mounts,
                                const struct sbx_found_list *found,
                                struct sbx_err *err) SBX_MUST_USE;
+
+/* For a box without mounts: modes and times are changed by sbx-init, in writable places only. */
+enum sbx_code sbx_launch_changes(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
 
 /* Evidence that is the same for every backend: limits, group, descriptors, environment. */
 void sbx_launch_evidence(struct sbx_launch *launch, pid_t pid);

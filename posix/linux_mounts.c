@@ -16,11 +16,9 @@
 #include "common/base/banned.h"
 
 const struct sbx_name sbx_mount_kind_names[] = {
-    {SBX_MOUNT_WRITE, "write"},         {SBX_MOUNT_READ, "read-only"},
-    {SBX_MOUNT_TMPFS, "tmpfs"},         {SBX_MOUNT_MASK, "masked"},
-    {SBX_MOUNT_MASK_FILE, "masked"},    {SBX_MOUNT_LINK, "link"},
-    {SBX_MOUNT_PROC, "proc"},           {SBX_MOUNT_DEV, "dev"},
-    {0, NULL}};
+    {SBX_MOUNT_WRITE, "write"}, {SBX_MOUNT_READ, "read-only"},   {SBX_MOUNT_TMPFS, "tmpfs"},
+    {SBX_MOUNT_MASK, "masked"}, {SBX_MOUNT_MASK_FILE, "masked"}, {SBX_MOUNT_LINK, "link"},
+    {SBX_MOUNT_PROC, "proc"},   {SBX_MOUNT_DEV, "dev"},          {0, NULL}};
 
 /* Parts of /proc that change the machine or tell about it, and are the same in every namespace. Root without
  * capabilities may still write to some: their files only look at the user. */
@@ -28,10 +26,12 @@ static const struct {
     const char *path;
     bool is_masked;
 } proc_parts[] = {
-    {"/proc/acpi", true},      {"/proc/asound", true},        {"/proc/bus", false},
-    {"/proc/fs", false},       {"/proc/irq", false},          {"/proc/kcore", true},
-    {"/proc/keys", true},      {"/proc/latency_stats", true}, {"/proc/mtrr", false},
-    {"/proc/sched_debug", true}, {"/proc/scsi", true},        {"/proc/sys", false},
+    {"/proc/acpi", true},           {"/proc/asound", true},
+    {"/proc/bus", false},           {"/proc/fs", false},
+    {"/proc/irq", false},           {"/proc/kcore", true},
+    {"/proc/keys", true},           {"/proc/latency_stats", true},
+    {"/proc/mtrr", false},          {"/proc/sched_debug", true},
+    {"/proc/scsi", true},           {"/proc/sys", false},
     {"/proc/sysrq-trigger", false}, {"/proc/timer_list", true},
 };
 
@@ -82,28 +82,75 @@ static bool name_of(int fd, char out[PATH_MAX])
     return true;
 }
 
-/* A private root has no links of its own: those of the host on the way are made again. */
+/* Where a walk along a path is: everything in `real` is a directory, `rest` is still to go. */
+struct walk {
+    char real[PATH_MAX], rest[PATH_MAX];
+};
+
+/* Takes the next name into `real`; false at the end, or when it does not fit. */
+static bool step(struct walk *walk)
+{
+    size_t skip = strspn(walk->rest, "/");
+    size_t len = strcspn(walk->rest + skip, "/");
+    size_t have = strlen(walk->real);
+    const char *name = walk->rest + skip;
+    if (len == 0 || have + 1 + len >= sizeof walk->real) {
+        return false;
+    }
+    if (len == 2 && memcmp(name, "..", 2) == 0) {
+        char *last = strrchr(walk->real, '/');
+        walk->real[last == NULL ? 0 : last - walk->real] = '\0';
+    } else if (len != 1 || name[0] != '.') {
+        (void)snprintf(walk->real + have, sizeof walk->real - have, "/%.*s", (int)len, name);
+    }
+    memmove(walk->rest, name + len, strlen(name + len) + 1);
+    return true;
+}
+
+/* What was stepped on is a link: the walk goes on where it leads. False when that does not fit. */
+static bool turn(struct walk *walk, const char *target)
+{
+    char rest[PATH_MAX];
+    int len = snprintf(rest, sizeof rest, "%s%s", target, walk->rest);
+    char *last = strrchr(walk->real, '/');
+    if (len < 0 || (size_t)len >= sizeof rest || last == NULL) {
+        return false;
+    }
+    memcpy(walk->rest, rest, (size_t)len + 1);
+    walk->real[target[0] == '/' ? 0 : last - walk->real] = '\0';
+    return true;
+}
+
+/* A private root has no links of its own: those of the host on the way are made again, all of them, so that the
+ * path works as it was given. */
 static enum sbx_code add_links(struct making *making, const char *path)
 {
-    char part[PATH_MAX];
+    enum { MOST_LINKS = 40 }; /* as the kernel follows */
+    struct walk walk = {"", ""};
     char target[PATH_MAX];
-    size_t len = strlen(path);
-    for (size_t i = 1; i <= len && !making->out->has_host_root; i++) {
-        if (path[i] != '/' && path[i] != '\0') {
-            continue;
-        }
-        (void)snprintf(part, sizeof part, "%.*s", (int)i, path);
-        ssize_t got = readlink(part, target, sizeof target - 1);
+    int links = 0;
+    if (making->out->has_host_root ||
+        (size_t)snprintf(walk.rest, sizeof walk.rest, "%s", path) >= sizeof walk.rest) {
+        return SBX_OK;
+    }
+    while (links < MOST_LINKS && step(&walk)) {
+        ssize_t got = readlink(walk.real, target, sizeof target - 1);
         if (got <= 0) {
             continue;
         }
         target[got] = '\0';
-        struct sbx_mount *mount = push(making, SBX_MOUNT_LINK, part);
+        struct sbx_mount *mount = push(making, SBX_MOUNT_LINK, walk.real);
         if (mount == NULL) {
             return SBX_E_NOMEM;
         }
         mount->link = sbx_arena_copy(making->arena, target, (size_t)got);
-        return mount->link == NULL ? sbx_err_nomem(making->err) : SBX_OK;
+        if (mount->link == NULL) {
+            return sbx_err_nomem(making->err);
+        }
+        links++;
+        if (!turn(&walk, target)) {
+            break;
+        }
     }
     return SBX_OK;
 }
@@ -120,9 +167,9 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
     if (fd < 0) {
         int raw = errno;
         bool is_away = raw == ENOENT || raw == ENOTDIR || raw == EACCES || raw == ELOOP;
-        return is_away && !must_exist
-                   ? SBX_OK
-                   : sbx_err_errno(making->err, raw, "open", "cannot open \"%s\" for the box", path);
+        return is_away && !must_exist ? SBX_OK
+                                      : sbx_err_errno(making->err, raw, "open",
+                                                      "cannot open \"%s\" for the box", path);
     }
     if (fstat(fd, &info) != 0 || !name_of(fd, real)) {
         int raw = errno;
@@ -185,8 +232,8 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
     /* What is read-only below something writable and not there is kept from being made. */
     const struct sbx_rule *above =
         rule->above == 0 ? NULL : &making->policy->rules.items[rule->above - 1];
-    bool is_carved = above != NULL && above->access == SBX_ACCESS_WRITE &&
-                     rule->access == SBX_ACCESS_READ;
+    bool is_carved =
+        above != NULL && above->access == SBX_ACCESS_WRITE && rule->access == SBX_ACCESS_READ;
     bool must_exist = !rule->is_optional && rule->access != SBX_ACCESS_NONE && !is_carved &&
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
     /* What is to be hidden must not be a link: looked at and held in one step. */
@@ -228,10 +275,11 @@ static enum sbx_code add_rules(struct making *making)
 /* What cannot be held is a refusal: a link named like a protected path could be replaced by the box. */
 static enum sbx_code refuse_link(const struct sbx_found *found, struct sbx_err *err)
 {
-    (void)sbx_err_set(err, SBX_E_UNSUPPORTED,
-                      "\"%s\" is a symbolic link where a protected name belongs, and a mount cannot "
-                      "hold it",
-                      found->path);
+    (void)sbx_err_set(
+        err, SBX_E_UNSUPPORTED,
+        "\"%s\" is a symbolic link where a protected name belongs, and a mount cannot "
+        "hold it",
+        found->path);
     return sbx_err_hint(err, "replace the link by what it leads to, or leave its directory out of "
                              "the writable paths");
 }
@@ -249,8 +297,7 @@ static enum sbx_code add_found(struct making *making, const struct sbx_found_lis
                        : refuse_link(item, making->err);
             continue;
         }
-        code = add_host(making,
-                        item->access == SBX_ACCESS_NONE ? SBX_MOUNT_MASK : SBX_MOUNT_READ,
+        code = add_host(making, item->access == SBX_ACCESS_NONE ? SBX_MOUNT_MASK : SBX_MOUNT_READ,
                         item->path, O_NOFOLLOW, false, &mount);
     }
     return code;
@@ -293,10 +340,10 @@ static int compare_paths(const char *a, const char *b)
 /* Of equal paths the stricter comes first and stays. */
 static int strictness(enum sbx_mount_kind kind)
 {
-    static const int rank[] = {[SBX_MOUNT_MASK] = 0,  [SBX_MOUNT_MASK_FILE] = 0,
-                               [SBX_MOUNT_PROC] = 1,  [SBX_MOUNT_DEV] = 1,
-                               [SBX_MOUNT_TMPFS] = 2, [SBX_MOUNT_READ] = 3,
-                               [SBX_MOUNT_WRITE] = 4, [SBX_MOUNT_LINK] = 5};
+    static const int rank[] = {
+        [SBX_MOUNT_MASK] = 0,  [SBX_MOUNT_MASK_FILE] = 0, [SBX_MOUNT_PROC] = 1,
+        [SBX_MOUNT_DEV] = 1,   [SBX_MOUNT_TMPFS] = 2,     [SBX_MOUNT_READ] = 3,
+        [SBX_MOUNT_WRITE] = 4, [SBX_MOUNT_LINK] = 5};
     return rank[kind];
 }
 
@@ -375,8 +422,8 @@ static enum sbx_code check_places(struct making *making)
         struct sbx_mount *mount = &out->items[i];
         const struct sbx_mount *above = sbx_mounts_above(out, i);
         struct stat info;
-        bool on_host = (above != NULL &&
-                        (above->kind == SBX_MOUNT_READ || above->kind == SBX_MOUNT_WRITE));
+        bool on_host =
+            (above != NULL && (above->kind == SBX_MOUNT_READ || above->kind == SBX_MOUNT_WRITE));
         if (on_host && mount->kind == SBX_MOUNT_TMPFS &&
             (lstat(mount->path, &info) != 0 || !S_ISDIR(info.st_mode))) {
             (void)sbx_err_set(making->err, SBX_E_INVALID,

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,59 +28,85 @@ struct entry { /* as getdents64 writes it */
     char name[];
 };
 
-/* Removes everything in an open directory. Each level is entered by descriptor and left by "..", so that a
- * tree of any depth needs one descriptor and no stack; the directory is nobody else's. */
+union block {
+    struct entry first;
+    char bytes[8192];
+};
+
+/* The next entry of a block that is not the directory itself or the one above; NULL at its end. */
+static const struct entry *next_entry(const union block *block, long length, long *at)
+{
+    while (*at < length) {
+        const struct entry *entry = (const struct entry *)(const void *)(block->bytes + *at);
+        *at += entry->length;
+        if (strcmp(entry->name, ".") != 0 && strcmp(entry->name, "..") != 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+/* What was in the box may have any mode. By descriptor: a link of that name is not followed. */
+static void open_up(int directory, const char *name)
+{
+    char path[64];
+    AUTO_FD fd = openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        (void)!chmod(path, 0700);
+    }
+}
+
+static bool remove_entry(int directory, const char *name)
+{
+    return unlinkat(directory, name, 0) == 0 || unlinkat(directory, name, AT_REMOVEDIR) == 0;
+}
+
+/* Moves what is in a directory up to where it is; false when nothing could be moved or removed. The new names
+ * cannot be guessed: the box could have made them before. */
+static bool pull_up(int directory, const char *name)
+{
+    union block block;
+    bool moved = false;
+    open_up(directory, name);
+    AUTO_FD below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    long got = below < 0 ? 0 : syscall(SYS_getdents64, below, &block, sizeof block);
+    long at = 0;
+    for (const struct entry *entry; (entry = next_entry(&block, got, &at)) != NULL;) {
+        char fresh[32];
+        uint64_t number = 0;
+        if (remove_entry(below, entry->name)) {
+            moved = true;
+            continue;
+        }
+        open_up(below, entry->name); /* a directory that cannot be written cannot be moved */
+        if (getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number) {
+            (void)snprintf(fresh, sizeof fresh, ".sbx-%016llx", (unsigned long long)number);
+            moved |= renameat(below, entry->name, directory, fresh) == 0;
+        }
+    }
+    return moved;
+}
+
+/* Removes everything in an open directory. What lies deeper is pulled up level by level, so that a tree of any
+ * depth needs two descriptors and no stack; the directory is nobody else's. */
 static void empty(int directory)
 {
-    union {
-        struct entry first;
-        char bytes[8192];
-    } block;
     for (;;) {
+        union block block;
         (void)lseek(directory, 0, SEEK_SET);
         long got = syscall(SYS_getdents64, directory, &block, sizeof block);
         bool removed_any = false;
         const char *deeper = NULL;
-        for (long at = 0; got > 0 && at < got;) {
-            const struct entry *entry = (const struct entry *)(const void *)(block.bytes + at);
-            at += entry->length;
-            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) {
-                continue;
-            }
-            if (unlinkat(directory, entry->name, 0) == 0 ||
-                unlinkat(directory, entry->name, AT_REMOVEDIR) == 0) {
+        long at = 0;
+        for (const struct entry *entry; (entry = next_entry(&block, got, &at)) != NULL;) {
+            if (remove_entry(directory, entry->name)) {
                 removed_any = true;
             } else if (deeper == NULL) {
                 deeper = entry->name;
             }
         }
-        if (removed_any) {
-            continue;
-        }
-        if (deeper == NULL) {
-            return;
-        }
-        /* A directory with something in it: its content moves up to here, one name at a time. */
-        (void)!fchmodat(directory, deeper, 0700, 0);
-        AUTO_FD below = openat(directory, deeper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (below < 0) {
-            return;
-        }
-        static unsigned serial;
-        long more = syscall(SYS_getdents64, below, &block, sizeof block);
-        bool moved = false;
-        for (long at = 0; more > 0 && at < more;) {
-            const struct entry *entry = (const struct entry *)(const void *)(block.bytes + at);
-            char name[32];
-            at += entry->length;
-            if (strcmp(entry->name, ".") == 0 || strcmp(entry->name, "..") == 0) {
-                continue;
-            }
-            (void)snprintf(name, sizeof name, ".sbx-%u", serial++);
-            moved |= unlinkat(below, entry->name, 0) == 0 ||
-                     renameat(below, entry->name, directory, name) == 0;
-        }
-        if (!moved) {
+        if (!removed_any && (deeper == NULL || !pull_up(directory, deeper))) {
             return;
         }
     }
@@ -87,6 +114,7 @@ static void empty(int directory)
 
 void sbx_scratch_remove(const char *path)
 {
+    open_up(AT_FDCWD, path);
     AUTO_FD directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory >= 0) {
         empty(directory);
@@ -148,7 +176,8 @@ enum sbx_code sbx_scratch_make(const char *base, char *out, size_t size, struct 
     }
     if (mkdtemp(path) == NULL) {
         int raw = errno;
-        return sbx_err_errno(err, raw, "mkdtemp", "cannot make a private directory in \"%s\"", base);
+        return sbx_err_errno(err, raw, "mkdtemp", "cannot make a private directory in \"%s\"",
+                             base);
     }
     memcpy(out, path, (size_t)len + 1);
     return SBX_OK;

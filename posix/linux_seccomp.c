@@ -17,6 +17,7 @@ const struct sbx_name sbx_filter_names[] = {{SBX_FILTER_DENY, "deny"},
                                             {SBX_FILTER_NO_LANDLOCK, "no-landlock"},
                                             {SBX_FILTER_NO_NETWORK, "no-network"},
                                             {SBX_FILTER_NEIGHBOURS, "neighbours"},
+                                            {SBX_FILTER_CHANGES, "changes"},
                                             {0, NULL}};
 
 struct sbx_bpf sbx_filter_program(enum sbx_filter which)

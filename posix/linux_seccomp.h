@@ -28,6 +28,7 @@ enum sbx_filter {
     SBX_FILTER_NO_LANDLOCK, /* Landlock seems to be switched off */
     SBX_FILTER_NO_NETWORK,  /* no internet sockets, where there is no network namespace */
     SBX_FILTER_NEIGHBOURS,  /* the user's other processes, where there are no namespaces */
+    SBX_FILTER_CHANGES,     /* asks the listener before a mode or times are changed */
     SBX_FILTER_COUNT
 };
 

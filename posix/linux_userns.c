@@ -2,7 +2,9 @@
 #include "posix/linux_userns.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -27,9 +29,14 @@ static const struct sbx_userns_obstacle obstacles[] = {
      "kernel.apparmor_restrict_unprivileged_userns=0"},
 };
 
-static bool has_line(const char *path, const char *value)
+static bool has_line(const char *root, const char *file, const char *value)
 {
+    char path[PATH_MAX];
     char text[64] = "";
+    int len = snprintf(path, sizeof path, "%s%s", root, file);
+    if (len < 0 || (size_t)len >= sizeof path) {
+        return false;
+    }
     AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
     text[got > 0 ? got : 0] = '\0';
@@ -37,14 +44,18 @@ static bool has_line(const char *path, const char *value)
     return strcmp(text, value) == 0;
 }
 
-const struct sbx_userns_obstacle *sbx_userns_find_obstacle(void)
+const struct sbx_userns_obstacle *sbx_userns_obstacle_below(const char *root, bool is_root)
 {
-    bool is_root = geteuid() == 0;
     for (size_t i = 0; i < SBX_COUNT(obstacles); i++) {
         const struct sbx_userns_obstacle *row = &obstacles[i];
-        if ((row->holds_for_root || !is_root) && has_line(row->file, row->value)) {
+        if ((row->holds_for_root || !is_root) && has_line(root, row->file, row->value)) {
             return row;
         }
     }
     return NULL;
+}
+
+const struct sbx_userns_obstacle *sbx_userns_find_obstacle(void)
+{
+    return sbx_userns_obstacle_below("", geteuid() == 0);
 }

@@ -14,4 +14,7 @@ struct sbx_userns_obstacle {
  * trying tells: a container or a security module may forbid it too. */
 const struct sbx_userns_obstacle *sbx_userns_find_obstacle(void);
 
+/* The same for a machine whose files are below `root` ("": this one) and a caller who is root there or not. */
+const struct sbx_userns_obstacle *sbx_userns_obstacle_below(const char *root, bool is_root);
+
 #endif

@@ -1,6 +1,7 @@
 /* The program sbx on POSIX: checks what the system hands over, then the command line takes over. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,6 +43,9 @@ static int refuse_argument(int index, const char *text)
 int main(int argc, char **argv)
 {
     sbx_system_harden(); /* before anything worth hiding is in memory */
+    /* A caller that ignores it (some supervisors do) would have the kernel throw away how children ended,
+     * of sbx and of every program it starts. */
+    (void)signal(SIGCHLD, SIG_DFL);
     if (!open_standard_streams()) {
         return EXIT_REFUSED;
     }

@@ -217,6 +217,11 @@ static void add_neighbours(scmp_filter_ctx filter)
     add_rules(filter, sbx_call_neighbours);
 }
 
+static void add_changes(scmp_filter_ctx filter)
+{
+    add_rules(filter, sbx_call_changing);
+}
+
 static const struct {
     const char *id; /* of enum sbx_filter */
     uint32_t otherwise;
@@ -228,7 +233,8 @@ static const struct {
                 {"SBX_FILTER_METADATA", SCMP_ACT_ALLOW, add_metadata},
                 {"SBX_FILTER_NO_LANDLOCK", SCMP_ACT_ALLOW, add_no_landlock},
                 {"SBX_FILTER_NO_NETWORK", SCMP_ACT_ALLOW, add_no_network},
-                {"SBX_FILTER_NEIGHBOURS", SCMP_ACT_ALLOW, add_neighbours}};
+                {"SBX_FILTER_NEIGHBOURS", SCMP_ACT_ALLOW, add_neighbours},
+                {"SBX_FILTER_CHANGES", SCMP_ACT_ALLOW, add_changes}};
 #define PROGRAM_COUNT (sizeof programs / sizeof programs[0])
 
 static void print_code(scmp_filter_ctx filter, size_t index)

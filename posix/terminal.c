@@ -121,7 +121,7 @@ void sbx_modes_save(struct sbx_modes *modes)
 {
     modes->fd = -1;
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO && modes->fd < 0; fd++) {
-        if (tcgetpgrp(fd) == getpgrp() && tcgetattr(fd, &modes->modes) == 0) {
+        if (sbx_terminal_is_foreground(fd) && tcgetattr(fd, &modes->modes) == 0) {
             modes->fd = fd;
         }
     }
@@ -130,8 +130,8 @@ void sbx_modes_save(struct sbx_modes *modes)
 void sbx_modes_restore(const struct sbx_modes *modes)
 {
     struct termios now = {0};
-    if (modes->fd >= 0 && tcgetpgrp(modes->fd) == getpgrp() && tcgetattr(modes->fd, &now) == 0 &&
-        !is_same_modes(&now, &modes->modes)) {
+    if (modes->fd >= 0 && sbx_terminal_is_foreground(modes->fd) &&
+        tcgetattr(modes->fd, &now) == 0 && !is_same_modes(&now, &modes->modes)) {
         (void)set_modes(modes->fd, &modes->modes);
     }
 }

@@ -153,7 +153,8 @@ static void selection_row(struct doctor *d)
     };
     if (sbx_prepare(arena, &input, &findings, &prepared, &err) != SBX_OK) {
         const char *text = findings.count > 0 ? findings.items[0].text : err.text;
-        add(d, "decision", "run", ROW_FAIL, sbx_arena_printf(arena, "sbx run would refuse here: %s", text),
+        add(d, "decision", "run", ROW_FAIL,
+            sbx_arena_printf(arena, "sbx run would refuse here: %s", text),
             findings.count > 0 ? findings.items[0].hint : NULL);
         return;
     }

@@ -118,7 +118,8 @@ static int print_answer(struct sbx_cli *cli, const struct asked *asked, const st
         sbx_buf_add_text(&text, "   or: sbx run ");
         sbx_buf_add_visible(&text, sbx_str(answer->remedy.flag), false);
         if (answer->remedy.needs_file)
-            sbx_buf_add_text(&text, "\n  note: it does not exist yet: make it outside the box first");
+            sbx_buf_add_text(&text,
+                             "\n  note: it does not exist yet: make it outside the box first");
     } else if (!answer->is_allowed) {
         sbx_buf_add_text(&text, "\n  fix: no manifest line allows it as things are: ");
         sbx_buf_add_visible(&text, sbx_str(answer->remedy.obstacle), false);

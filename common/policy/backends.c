@@ -222,7 +222,8 @@ static unsigned rule_needs(const struct sbx_policy *policy, size_t index)
     }
     if (rule->above == 0) return 0;
     const struct sbx_rule *above = &policy->rules.items[rule->above - 1];
-    if (above->access <= rule->access) return 0;
+    /* In a private directory there is nothing to take back from: the rule is a grant like any other. */
+    if (above->kind != SBX_RULE_HOST || above->access <= rule->access) return 0;
     return above->access == SBX_ACCESS_WRITE ? SBX_CAN_CARVE_WRITE : SBX_CAN_MASK_READ;
 }
 

@@ -50,9 +50,9 @@ struct sbx_facts {
      * none is known. */
     const char *userns_obstacle, *userns_remedy;
     enum sbx_cgroup_version cgroup; /* one in which sbx can make its own group */
-    bool has_egress;        /* the egress gate is built in and can be started */
-    bool has_service;       /* the service answers */
-    const char *kernel;     /* "Linux 6.18.44", "Windows 10.0.22631" … */
+    bool has_egress;                /* the egress gate is built in and can be started */
+    bool has_service;               /* the service answers */
+    const char *kernel;             /* "Linux 6.18.44", "Windows 10.0.22631" … */
     struct sbx_probe probe[SBX_BACKEND_COUNT];
 };
 

@@ -11,7 +11,8 @@
 #define SBX_PLAN_DESCRIPTORS 1024
 #define SBX_PLAN_TMPFS_BYTES ((uint64_t)512 << 20)
 #define SBX_PLAN_TMPFS_INODES 65536
-#define SBX_PLAN_SESSION_NS (UINT64_C(365) * 86400 * 1000000000) /* the time of an interactive shell */
+#define SBX_PLAN_SESSION_NS                                                                        \
+    (UINT64_C(365) * 86400 * 1000000000) /* the time of an interactive shell */
 #define SBX_PLAN_FILE_BYTES ((uint64_t)256 << 30)
 #define SBX_PLAN_WINDOWS_PROCESS_MEMORY ((uint64_t)1 << 30)
 #define SBX_PLAN_WINDOWS_JOB_MEMORY ((uint64_t)2 << 30)

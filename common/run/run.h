@@ -12,11 +12,11 @@ struct sbx_prepare_input {
     const struct sbx_manifest *manifest; /* file and flags merged */
     const struct sbx_context *context;
     const struct sbx_ceiling *ceiling;
-    const char *request;            /* SBX_SANDBOX */
-    const char *opt_in;             /* SBX_ALLOW_NO_SANDBOX */
-    const char *const *command;     /* NULL-terminated, may be empty */
-    bool wants_terminal;            /* one of the command's own; then the caller's TERM is passed too */
-    bool is_session;                /* a person's: it lasts until it is left, unless a timeout is declared */
+    const char *request;        /* SBX_SANDBOX */
+    const char *opt_in;         /* SBX_ALLOW_NO_SANDBOX */
+    const char *const *command; /* NULL-terminated, may be empty */
+    bool wants_terminal;        /* one of the command's own; then the caller's TERM is passed too */
+    bool is_session; /* a person's: it lasts until it is left, unless a timeout is declared */
     struct sbx_probe_cache *probes; /* not used when the context is assumed */
 };
 

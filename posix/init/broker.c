@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "posix/init/broker.h"
+#include "posix/init/change.h"
 #include "posix/init/open.h"
 #include "posix/init/sys.h"
 #include "posix/init/text.h"
@@ -310,8 +311,11 @@ void init_answer(struct init *init)
         return;
     }
     if (is_waiting(&call)) {
+        long answer;
         if (read_open(&call, &wish)) {
             call_open(&call, &wish);
+        } else if (call_change(&call, &answer)) {
+            answer_with(&call, answer);
         } else {
             answer_with(&call, carry_out(&call));
         }

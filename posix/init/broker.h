@@ -34,6 +34,12 @@ long call_find(const struct call *call, int32_t base, const char *path, struct s
 /* The same from a directory that is open already. */
 long call_find_from(const struct call *call, int directory, const char *path, struct spot *out);
 
+/* What a descriptor of the asking process is, held without being opened; a negative errno. */
+long call_hold_descriptor(const struct call *call, int32_t number);
+
+/* The absolute name of what is held. Nothing of this process' own directory in /proc is told. */
+long call_name(int fd, char out[PATH_BYTES]);
+
 /* The asking process' file mode mask becomes ours. */
 void call_take_mask(const struct call *call);
 

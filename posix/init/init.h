@@ -51,6 +51,7 @@ enum init_verdict {
     INIT_NO_DIRECTORY, /* anything but a directory: what lies below would then be protected */
 };
 enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory);
+bool init_is_writable(const struct init *init, const char *path);
 enum init_verdict init_may_link(const struct init *init, const char *path);
 bool init_may_move_directory(const struct init *init, const char *from, const char *to);
 

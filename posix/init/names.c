@@ -263,6 +263,18 @@ static enum init_verdict verdict_of(const struct init *init, const char *path, b
     return verdict;
 }
 
+bool init_is_writable(const struct init *init, const char *path)
+{
+    static struct parts parts;
+    unsigned depth;
+    bool has_closed_below;
+    bool has_pinned_below;
+    split(path, &parts);
+    return place_of(init, &parts, &depth, &has_closed_below, &has_pinned_below) ==
+               SBX_PLACE_WRITABLE &&
+           !parts.is_cut;
+}
+
 enum init_verdict init_may_make(const struct init *init, const char *path, bool is_directory)
 {
     return verdict_of(init, path, is_directory, false);

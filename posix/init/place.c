@@ -101,24 +101,26 @@ static bool is_descriptors(const char *path)
 
 /* The name of an open directory. Nothing of this process' own directory may be reached through us: its
  * descriptors are the orders and reports. */
-static long name_of(int directory, char out[PATH_BYTES])
+long call_name(int fd, char out[PATH_BYTES])
 {
     char entry[64] = "";
     (void)text_add(entry, sizeof entry, "/proc/self/fd/");
-    (void)text_add_number(entry, sizeof entry, (unsigned long)directory);
+    (void)text_add_number(entry, sizeof entry, (unsigned long)fd);
     long got = SYS4(readlinkat, AT_FDCWD, entry, out, PATH_BYTES - 1);
     if (got < 0) {
         return got;
     }
     out[got] = '\0';
-    bool is_own = text_starts(out, "/proc/1/") || text_is(out, "/proc/1");
+    char own[64] = "/proc/";
+    (void)text_add_number(own, sizeof own, (unsigned long)SYS0(getpid));
+    bool is_own = text_is(out, own) || (text_add(own, sizeof own, "/") && text_starts(out, own));
     return got == PATH_BYTES - 1 ? NAME_TOO_LONG : out[0] != '/' || is_own ? NO_ACCESS : 0;
 }
 
 /* The directory's name and the last component make the path; "." and ".." never make anything. */
 static long complete(struct spot *spot)
 {
-    long answer = name_of(spot->directory, spot->path);
+    long answer = call_name(spot->directory, spot->path);
     if (answer < 0) {
         return answer;
     }
@@ -190,6 +192,18 @@ long call_find(const struct call *call, int32_t base, const char *path, struct s
     long answer = call_find_from(call, (int)directory, path, out);
     (void)SYS1(close, directory);
     return answer;
+}
+
+long call_hold_descriptor(const struct call *call, int32_t number)
+{
+    char entry[64];
+    if (number < 0) {
+        return BAD_FD;
+    }
+    own_entry(call, "/fd/", entry, sizeof entry);
+    (void)text_add_number(entry, sizeof entry, (unsigned long)number);
+    long fd = SYS4(openat, AT_FDCWD, entry, O_PATH | O_CLOEXEC, 0);
+    return fd == NOT_FOUND ? BAD_FD : fd;
 }
 
 void call_take_mask(const struct call *call)

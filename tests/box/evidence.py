@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -75,7 +76,7 @@ def worlds():
     return base, made
 
 
-def run(t, world, edits, *options):
+def run(t, world, edits, *options, **more):
     """(Done, the outcome as JSON, the evidence by name)"""
     for canary in (world.project / "canary", world.directory / "result"):
         canary.unlink(missing_ok=True)
@@ -86,7 +87,7 @@ def run(t, world, edits, *options):
                  "--evidence", "--result", result, *world.fill(list(options)), "--", "/bin/sh", "-c",
                  "echo ran; env; : > canary", prefix=world.prefix(), cwd=world.project,
                  program=world.sbx,
-                 env={"HOME": str(world.home), "PATH": f"{world.shim}:/usr/bin:/bin"})
+                 env={"HOME": str(world.home), "PATH": f"{world.shim}:/usr/bin:/bin"}, **more)
     outcome = t.json(result.read_text(encoding="utf-8") if result.exists() else "", done)
     return done, outcome, {row["what"]: row for row in outcome.get("evidence", [])}
 
@@ -127,8 +128,8 @@ def stopped(t, world, edits, words, options):
     nothing_left(t, done)
 
 
-def unchanged(t, world, edits, items, options):
-    done, _, evidence = run(t, world, edits, *options)
+def unchanged(t, world, edits, items, options, **more):
+    done, _, evidence = run(t, world, edits, *options, **more)
     t.equal(done.status, 0, done)
     t.has(done.out, "ran", done)
     t.true((world.project / "canary").exists(), done)
@@ -283,6 +284,14 @@ for kind, items in (("a copy", ()), ("another argument", ()), ("no scopes", ()),
                     ("no limits", ("rlimit.file-size",))):
     try_in(f"another block for sbx-init is seen: {kind}", refused, [["block", kind]],
            ["init.plan", "held.plan", *items])
+
+
+@promise("a caller that ignores the end of children has a box all the same", on=("linux",))
+def _(t):
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    world = World(BASE, "ignorant", os.getuid())  # so that bwrap is tried anew
+    unchanged(t, world, [], [], (), preexec_fn=ignore)
 
 
 @promise("a box outside its control group is seen (root)", on=("linux",))

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import subprocess
 
 from harness import POSIX, WINDOWS, main, native, promise
@@ -260,6 +261,32 @@ def _(t):
     process.stdout.close()
     t.equal(process.wait(20), 128 + 13, "SIGPIPE ended the command")
     process.stderr.close()
+
+
+@promise("a caller that ignores the end of children gets the command's status", on=POSIX)
+def _(t):
+    def ignore():
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    done = t.run("run", "--", t.actor, "exit", 3, env=t.unboxed, preexec_fn=ignore)
+    t.equal(done.status, 3, done)
+
+
+@promise("a backend without terminals refuses --tty and runs nothing")
+def _(t):
+    mark = t.project / "ran"
+    done = t.run("run", "--tty", "--", t.actor, "touch", native(mark), env=t.unboxed)
+    t.equal((done.status, mark.exists()), (125, False), done)
+    t.has(done.err, "cannot give the command a terminal of its own", done)
+    t.has(done.err, "leave out --tty", done)
+    t.equal(t.run("run", "--", t.actor, "touch", native(mark), env=t.unboxed).status, 0)
+    t.true(mark.exists())
+
+
+@promise("sbx shell does not work on Windows yet, and says so", on=("windows",))
+def _(t):
+    done = t.run("shell")
+    t.equal(done.status, 125, done)
+    t.has(done.err, "does not work on Windows yet", done)
 
 
 main()

@@ -267,7 +267,9 @@ def run_box(world, backend, box, policy, ids, shape=None):
     world.top.chmod(0o777)  # for the outcome
     before = {"ro": fingerprint(world.ro), "outside": fingerprint(world.outside, ("linked",)),
               "home": fingerprint(world.home, STATE), "mounts": mounts(), "cgroups": cgroups()}
-    places = {"launcher": "parent" if backend == "landlock" else "1", "scratch": "/tmp"}
+    places = {"launcher": "parent" if backend == "landlock" else "1",
+              # Without mounts there is a private TMPDIR in place of a private /tmp.
+              "scratch": "$TMPDIR" if backend == "landlock" else "/tmp"}
     status, out, err = start(
         world, lambda names: [stage(), "run", "--result", result, "-f", path, "--", *probe_words(names, ids)],
         environment, box, places)

@@ -309,8 +309,20 @@ def mounts():
     return sorted(line.split(" ", 1)[1] for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines())
 
 
+def owner_lives(name):
+    """Whether the sbx a group is named after (sbx-PID-START-NUMBER) still runs: then the group is in use."""
+    try:
+        pid, start = name.split("-")[1:3]
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[19] == start
+    except (OSError, ValueError, IndexError):
+        return False
+
+
 def cgroups():
+    """Groups that dead sbx left."""
     found = set()
     for root, directories, _ in os.walk("/sys/fs/cgroup"):
-        found |= {os.path.join(root, name) for name in directories if "sbx" in name}
+        found |= {os.path.join(root, name) for name in directories
+                  if name.startswith("sbx-") and not owner_lives(name)}
     return found

@@ -131,7 +131,9 @@ const char *probe_place_if(const char *name)
 {
     size_t length = strlen(name);
     for (char **word = places; *word != NULL; word++) {
-        if (strncmp(*word, name, length) == 0 && (*word)[length] == '=') return *word + length + 1;
+        if (strncmp(*word, name, length) != 0 || (*word)[length] != '=') continue;
+        const char *value = *word + length + 1;
+        return value[0] == '$' ? getenv(value + 1) : value; /* a place that only the box knows */
     }
     return NULL;
 }

@@ -59,6 +59,7 @@ void docgen_print_call_layers(struct sbx_buf *out)
     add_rules(out, sbx_call_no_unix, "deny");
     add_rules(out, sbx_call_creating, "names");
     add_rules(out, sbx_call_metadata, "metadata");
+    add_rules(out, sbx_call_changing, "changes");
     add_rules(out, sbx_call_landlock, "no-landlock");
     add_rules(out, sbx_call_networks, "no-network");
     add_rules(out, sbx_call_neighbours, "neighbours");

@@ -42,10 +42,12 @@ const struct docgen_fact docgen_environment[] = {
     {"CLICOLOR_FORCE",
      "any value but the empty one and `0`: colours also where there is no terminal. "
      "`NO_COLOR` is stronger, `--color` strongest"},
-    {"TERM", "`dumb`, empty or unset: no colours"},
+    {"TERM",
+     "`dumb`, empty or unset: no colours. With `--tty` and in `shell` the command gets it too"},
     {"PATH", "where `run` looks for the command, and on Linux for bwrap; an entry that is not "
              "absolute is not "
              "used. The command itself gets it only when it is passed"},
+    {"SHELL", "what `shell` starts, when the box may read it; else `/bin/bash`, else `/bin/sh`"},
     {"HOME",
      "the place `:home`, and where the search for sbx.toml ends. Not used when it is not an "
      "absolute path: then the account's. Windows: the profile's directory"},

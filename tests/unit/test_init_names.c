@@ -10,10 +10,11 @@
 #include "tests/unit/guard_fixture.h"
 #include "tests/unit/names_fixture.h"
 #include "tests/unit/random.h"
+#include "tests/unit/random_policy.h"
 
 #include "common/base/banned.h"
 
-enum { TREES = 20, POLICIES = 40, PATHS = 40, MAX_RULES = 7 };
+enum { TREES = 20, POLICIES = 40, PATHS = 40 };
 
 static const struct guard_place below_w[] = {{"/w", SBX_PLACE_WRITABLE}, {NULL, 0}};
 
@@ -246,72 +247,6 @@ static void a_link_stands_for_a_directory_only_to_programs(void)
 
 /* ---- against the policy ---- */
 
-static const char *const names[] = {"a",      "b",   "ab",   ".git",      "hooks",
-                                    "config", "key", ".env", "k\xc3\xa9y"};
-static const char *const globs[] = {"*", "a*", "?", "**", "k?y", ".e*", ".git"};
-static const struct sbx_protect_row plain_rows[] = {{".git", false, ""},
-                                                    {"key", false, ""},
-                                                    {"a/config", false, ""},
-                                                    {"h*/**/b", false, ""},
-                                                    {NULL, false, NULL}};
-
-static const char *random_rest(uint64_t *seed, struct names_fixture *f, size_t depth, bool is_glob)
-{
-    const char *path = "";
-    size_t star = is_glob ? random_below(seed, depth) : depth;
-    for (size_t i = 0; i < depth; i++) {
-        bool wild = i == star || (is_glob && random_below(seed, 3) == 0);
-        path = sbx_arena_printf(&f->arena, "%s/%s", path,
-                                wild ? globs[random_below(seed, SBX_COUNT(globs))]
-                                     : names[random_below(seed, SBX_COUNT(names))]);
-    }
-    return path;
-}
-
-static bool has_rule(const struct names_fixture *f, const char *path)
-{
-    for (size_t i = 0; i < f->policy.rules.count; i++) {
-        if (sbx_text_eq(f->policy.rules.items[i].path.text, path)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Writable paths exist, as a run would demand; others need not. */
-static void random_policy(uint64_t *seed, struct names_fixture *f)
-{
-    f->policy.rules = (struct sbx_rules){0};
-    names_protect(f, random_below(seed, 2) == 0 ? plain_rows : sbx_protect_git_commit);
-    names_rule(f, "", SBX_ACCESS_WRITE);
-    size_t wanted = random_below(seed, MAX_RULES);
-    for (size_t i = 0; i < wanted; i++) {
-        bool is_glob = random_below(seed, 3) == 0;
-        const char *rest = random_rest(seed, f, 1 + random_below(seed, 3), is_glob);
-        if (has_rule(f, names_path(f, rest))) {
-            continue;
-        }
-        enum sbx_access access = (enum sbx_access)random_below(seed, is_glob ? 2 : 3);
-        struct stat info;
-        bool exists = !is_glob && lstat(names_path(f, rest), &info) == 0;
-        if (!is_glob && access == SBX_ACCESS_WRITE && !exists) {
-            continue;
-        }
-        names_rule(f, rest, access)->is_optional = !exists;
-    }
-    names_settle(f);
-}
-
-static void print_policy(const struct names_fixture *f)
-{
-    for (size_t i = 0; i < f->policy.rules.count; i++) {
-        const struct sbx_rule *rule = &f->policy.rules.items[i];
-        printf("#   rule %s = %s\n", rule->path.text + strlen(f->root),
-               sbx_name_text(sbx_access_names, (int)rule->access));
-    }
-    printf("#   git = %s\n", sbx_name_text(sbx_git_mode_names, (int)f->policy.git));
-}
-
 /* Would the mounts let the entry be made? */
 static bool mount_is_writable(const struct sbx_mounts *mounts, const char *path)
 {
@@ -368,12 +303,13 @@ static bool agree_on_paths(uint64_t *seed, struct names_fixture *f, struct tally
         CHECK_CODE(sbx_launch_names(&launch, &mounts, &f->found, &f->err), SBX_OK, &f->err) &&
         CHECK(guard_view(&launch.block, &init));
     for (size_t i = 0; agrees && i < PATHS; i++) {
-        const char *path = names_path(f, random_rest(seed, f, 1 + random_below(seed, 4), false));
+        const char *path =
+            names_path(f, random_policy_rest(seed, f, 1 + random_below(seed, 4), false));
         bool is_directory = random_below(seed, 2) == 0;
         agrees = agree(f, &mounts, launch.watches_names ? &init : NULL, path, is_directory, tally);
         if (!agrees) {
             printf("#   %s%s\n", path + strlen(f->root), is_directory ? " (a directory)" : "");
-            print_policy(f);
+            random_policy_print(f);
         }
     }
     sbx_init_block_release(&launch.block);
@@ -389,10 +325,10 @@ static void what_is_made_is_what_the_policy_says(void)
         AUTO_NAMES f;
         names_start(&f);
         for (size_t nodes = 5 + random_below(&seed, 20); nodes > 0; nodes--) {
-            names_dir(&f, random_rest(&seed, &f, 1 + random_below(&seed, 3), false));
+            names_dir(&f, random_policy_rest(&seed, &f, 1 + random_below(&seed, 3), false));
         }
         for (unsigned round = 0; agrees && round < POLICIES; round++) {
-            random_policy(&seed, &f);
+            random_policy_make(&seed, &f);
             agrees = agree_on_paths(&seed, &f, &tally);
         }
     }
