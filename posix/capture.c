@@ -14,7 +14,6 @@
 #include "common/os.h"
 #include "posix/fd.h"
 #include "posix/linux_orphans.h"
-#include "posix/signals.h"
 #include "posix/system.h"
 
 #include "common/base/banned.h"
@@ -45,10 +44,10 @@ static void wake(int number)
 
 static noreturn void execute(const struct capture *capture)
 {
-    enum { REPORT = 3 };
     static char *const no_environment[] = {NULL};
-    sigset_t none;
+    enum { REPORT = 3 };
     int report = capture->report[1];
+    sigset_t none;
     (void)sigemptyset(&none);
     int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null >= 0 && dup2(null, STDIN_FILENO) >= 0 &&
@@ -57,7 +56,7 @@ static noreturn void execute(const struct capture *capture)
         (report == REPORT || dup2(report, REPORT) >= 0) &&
         fcntl(REPORT, F_SETFD, FD_CLOEXEC) == 0) {
         report = REPORT;
-        sbx_system_close_from(REPORT + 1); /* nothing but the standard streams is passed on */
+        sbx_system_close_from(REPORT + 1); /* nothing of the caller's but the streams */
         (void)signal(SIGCHLD, SIG_DFL);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)execve(capture->argv[0], (char *const *)(uintptr_t)capture->argv, no_environment);
@@ -120,13 +119,13 @@ static void read_report(struct capture *capture)
     }
 }
 
-/* Reads to the end of file or of time; true at the end of file. */
+/* Reads to the end of file and of the program, or of time; true when both came before that. */
 static bool read_all(struct capture *capture, uint64_t until_ns, char *out, size_t size)
 {
     size_t have = 0;
     char rest[512] = "";
     out[0] = '\0';
-    for (;;) {
+    while (capture->output[0] >= 0 || capture->report[0] >= 0) {
         uint64_t now = sbx_os_monotonic_ns();
         struct pollfd slot[] = {{.fd = capture->output[0], .events = POLLIN},
                                 {.fd = capture->report[0], .events = POLLIN}};
@@ -143,21 +142,16 @@ static bool read_all(struct capture *capture, uint64_t until_ns, char *out, size
         bool is_full = have + 1 >= size;
         ssize_t got = sbx_fd_read(capture->output[0], is_full ? rest : out + have,
                                   is_full ? sizeof rest : size - 1 - have);
-        if (got <= 0) {
-            return got == 0;
+        if (got < 0) {
+            return false;
+        }
+        if (got == 0) {
+            sbx_fd_close(&capture->output[0]);
         }
         have += is_full ? 0 : (size_t)got;
         out[have] = '\0';
     }
-}
-
-/* It may close its outputs and stay. False when the time is over. */
-static bool wait_for_report(const struct capture *capture, uint64_t until_ns)
-{
-    uint64_t now = sbx_os_monotonic_ns();
-    struct pollfd slot = {.fd = capture->report[0], .events = POLLIN};
-    return capture->report[0] < 0 ||
-           poll(&slot, 1, now >= until_ns ? 0 : (int)((until_ns - now) / 1000000) + 1) > 0;
+    return true;
 }
 
 static void release(struct capture *capture)
@@ -183,23 +177,21 @@ bool sbx_capture(const char *const *argv, unsigned timeout_ms, char *out, size_t
         return false;
     }
     capture.adopts = sbx_orphans_adopt();
-    sigset_t mask = sbx_signals_block(); /* a handler of ours must not run there */
     pid_t pid = fork();
-    int raw = errno;
-    if (pid == 0) {
-        watch(&capture);
-    }
-    sbx_signals_unblock(&mask);
-    errno = raw;
     if (pid < 0) {
         return false;
+    }
+    if (pid == 0) {
+        watch(&capture);
     }
     sbx_fd_close(&capture.life[0]);
     sbx_fd_close(&capture.output[1]);
     sbx_fd_close(&capture.report[1]);
     uint64_t until = sbx_os_monotonic_ns() + (uint64_t)timeout_ms * 1000000;
-    bool in_time = read_all(&capture, until, out, size) && wait_for_report(&capture, until);
-    sbx_fd_close(&capture.life[1]); /* out of time, or nothing is left to watch */
+    bool in_time = read_all(&capture, until, out, size);
+    if (!in_time) {
+        sbx_fd_close(&capture.life[1]);
+    }
     if (capture.report[0] >= 0) {
         read_report(&capture);
     }

@@ -264,28 +264,24 @@ const struct sbx_call_rule sbx_call_creating[] = {
 #define CHANGES(name, why) RULE(name, SBX_ANSWER_NOTIFY, why)
 
 const struct sbx_call_rule sbx_call_changing[] = {
-    CHANGES("chmod", MODE),      CHANGES("fchmod", MODE),
-    CHANGES("fchmodat", MODE),   CHANGES("utime", TIMES),
-    CHANGES("utimes", TIMES),    CHANGES("futimesat", TIMES),
-    CHANGES("utimensat", TIMES), END};
+    CHANGES("chmod", MODE),      CHANGES("fchmod", MODE),    CHANGES("fchmodat", MODE),
+    CHANGES("utime", TIMES),     CHANGES("utimes", TIMES),   CHANGES("futimesat", TIMES),
+    CHANGES("utimensat", TIMES), CHANGES("chown", OWNER),    CHANGES("fchown", OWNER),
+    CHANGES("lchown", OWNER),    CHANGES("fchownat", OWNER), END};
 
 const struct sbx_call_rule sbx_call_metadata[] = {
 
     NO_SUCH("fchmodat2", MODE),
-    NEVER("chown", OWNER),
-    NEVER("fchown", OWNER),
-    NEVER("lchown", OWNER),
-    NEVER("fchownat", OWNER),
 
-    NEVER("setxattr", ATTRIBUTES),
-    NEVER("lsetxattr", ATTRIBUTES),
-    NEVER("fsetxattr", ATTRIBUTES),
-    NEVER("setxattrat", ATTRIBUTES),
-    NEVER("removexattr", ATTRIBUTES),
-    NEVER("lremovexattr", ATTRIBUTES),
-    NEVER("fremovexattr", ATTRIBUTES),
-    NEVER("removexattrat", ATTRIBUTES),
-    NEVER("file_setattr", ATTRIBUTES),
+    RULE("setxattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("lsetxattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("fsetxattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("setxattrat", EOPNOTSUPP, ATTRIBUTES),
+    RULE("removexattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("lremovexattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("fremovexattr", EOPNOTSUPP, ATTRIBUTES),
+    RULE("removexattrat", EOPNOTSUPP, ATTRIBUTES),
+    RULE("file_setattr", EOPNOTSUPP, ATTRIBUTES),
     FLAGS(0x40086602, "FS_IOC_SETFLAGS"),
     FLAGS(0x40046602, "FS_IOC_SETFLAGS"),
     FLAGS(0x401c5820, "FS_IOC_FSSETXATTR"),

@@ -368,10 +368,11 @@ static bool verify(void *state, const struct sbx_report *held)
 static enum sbx_operation operation_of(int32_t what)
 {
     static const enum sbx_operation operations[] = {
-        [SBX_MAKES_FILE] = SBX_TRIED_CREATE, [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
-        [SBX_MAKES_NODE] = SBX_TRIED_CREATE, [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
-        [SBX_CHANGES_MODE] = SBX_TRIED_MODE, [SBX_CHANGES_TIMES] = SBX_TRIED_MODE,
-        [SBX_MAKES_LINK] = SBX_TRIED_LINK,   [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
+        [SBX_MAKES_FILE] = SBX_TRIED_CREATE,   [SBX_MAKES_DIRECTORY] = SBX_TRIED_CREATE,
+        [SBX_MAKES_NODE] = SBX_TRIED_CREATE,   [SBX_MAKES_SYMLINK] = SBX_TRIED_LINK,
+        [SBX_CHANGES_MODE] = SBX_TRIED_MODE,   [SBX_CHANGES_OWNER] = SBX_TRIED_MODE,
+        [SBX_CHANGES_TIMES] = SBX_TRIED_MODE,  [SBX_MAKES_LINK] = SBX_TRIED_LINK,
+        [SBX_MAKES_RENAME] = SBX_TRIED_RENAME,
     };
     return what >= 0 && (size_t)what < SBX_COUNT(operations) ? operations[what] : SBX_TRIED_WRITE;
 }
@@ -441,7 +442,8 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
         int raw = errno;
         return sbx_err_errno(err, raw, "fork", "cannot start a process");
     }
-    if (final.kind == SBX_REPORT_STOPPED && launch->adopts) { /* the keeper was killed: the box is ours */
+    if (final.kind == SBX_REPORT_STOPPED &&
+        launch->adopts) { /* the keeper was killed: the box is ours */
         sbx_orphans_end();
     }
     fill_record(launch, out);

@@ -238,8 +238,8 @@ static enum sbx_code add_rule(struct making *making, const struct sbx_rule *rule
                       rule->by != SBX_BY_SBX && rule->by != SBX_BY_ADMINISTRATOR;
     /* What is to be hidden must not be a link: looked at and held in one step. */
     bool is_strict = rule->access == SBX_ACCESS_NONE && rule->by != SBX_BY_PRESET;
-    enum sbx_code code = add_host(making, kind, rule->path.text, is_strict ? O_NOFOLLOW : 0,
-                                  must_exist, &mount);
+    enum sbx_code code =
+        add_host(making, kind, rule->path.text, is_strict ? O_NOFOLLOW : 0, must_exist, &mount);
     if (mount != NULL) {
         mount->is_rule = true;
         if (mount->is_link) {

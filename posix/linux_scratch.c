@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -62,53 +61,53 @@ static bool remove_entry(int directory, const char *name)
     return unlinkat(directory, name, 0) == 0 || unlinkat(directory, name, AT_REMOVEDIR) == 0;
 }
 
-/* Moves what is in a directory up to where it is; false when nothing could be moved or removed. The new names
- * cannot be guessed: the box could have made them before. */
-static bool pull_up(int directory, const char *name)
+/* Removes what can be removed at once. *deeper is something that cannot, or NULL; true when anything went. */
+static bool remove_here(int directory, union block *block, const char **deeper)
 {
-    union block block;
-    bool moved = false;
-    open_up(directory, name);
-    AUTO_FD below = openat(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    long got = below < 0 ? 0 : syscall(SYS_getdents64, below, &block, sizeof block);
-    long at = 0;
-    for (const struct entry *entry; (entry = next_entry(&block, got, &at)) != NULL;) {
-        char fresh[32];
-        uint64_t number = 0;
-        if (remove_entry(below, entry->name)) {
-            moved = true;
-            continue;
-        }
-        open_up(below, entry->name); /* a directory that cannot be written cannot be moved */
-        if (getrandom(&number, sizeof number, 0) == (ssize_t)sizeof number) {
-            (void)snprintf(fresh, sizeof fresh, ".sbx-%016llx", (unsigned long long)number);
-            moved |= renameat(below, entry->name, directory, fresh) == 0;
-        }
-    }
-    return moved;
-}
-
-/* Removes everything in an open directory. What lies deeper is pulled up level by level, so that a tree of any
- * depth needs two descriptors and no stack; the directory is nobody else's. */
-static void empty(int directory)
-{
+    bool removed_any = false;
     for (;;) {
-        union block block;
         (void)lseek(directory, 0, SEEK_SET);
-        long got = syscall(SYS_getdents64, directory, &block, sizeof block);
-        bool removed_any = false;
-        const char *deeper = NULL;
+        long got = syscall(SYS_getdents64, directory, block, sizeof *block);
+        bool removed = false;
         long at = 0;
-        for (const struct entry *entry; (entry = next_entry(&block, got, &at)) != NULL;) {
+        *deeper = NULL;
+        for (const struct entry *entry; (entry = next_entry(block, got, &at)) != NULL;) {
             if (remove_entry(directory, entry->name)) {
-                removed_any = true;
-            } else if (deeper == NULL) {
-                deeper = entry->name;
+                removed = true;
+            } else {
+                *deeper = entry->name;
             }
         }
-        if (!removed_any && (deeper == NULL || !pull_up(directory, deeper))) {
-            return;
+        if (!removed) {
+            return removed_any;
         }
+        removed_any = true;
+    }
+}
+
+/* Removes everything in an open directory. Each level is entered by descriptor and left by "..", so that a tree
+ * of any depth needs no stack; the directory is nobody else's, and no process that could move it is left. */
+static void empty(int directory)
+{
+    union block block;
+    size_t depth = 0;
+    bool came_up = false;
+    AUTO_FD here = fcntl(directory, F_DUPFD_CLOEXEC, 0);
+    while (here >= 0) {
+        const char *deeper = NULL;
+        bool removed = remove_here(here, &block, &deeper);
+        if ((came_up && !removed) || (deeper == NULL && depth == 0)) {
+            return; /* what is below cannot be removed, or all is done */
+        }
+        came_up = deeper == NULL;
+        depth = came_up ? depth - 1 : depth + 1;
+        if (!came_up) {
+            open_up(here, deeper);
+        }
+        AUTO_FD next =
+            openat(here, came_up ? ".." : deeper, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        sbx_fd_close(&here);
+        here = SBX_TAKE(next, -1);
     }
 }
 

@@ -292,21 +292,22 @@ static int finish(struct sbx_cli *cli, struct run_report *report)
     return (int)report->status;
 }
 
-static int run_words(struct sbx_cli *cli, struct run_report *report, const char *const *words)
+static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const char *const *words)
 {
     static struct sbx_prepared prepared;
     struct sbx_run_record record = {0};
     struct sbx_err err = {0};
-    if (sbx_setup_decide(cli, words, report->setup, &prepared, &err) != SBX_OK)
-        return refuse(cli, report, &err, SBX_EXIT_REFUSED);
-    if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, report->setup, &prepared);
-    report->prepared = &prepared;
+    struct run_report report = {.setup = setup};
+    if (sbx_setup_decide(cli, words, setup, &prepared, &err) != SBX_OK)
+        return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
+    if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, setup, &prepared);
+    report.prepared = &prepared;
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
-    report->record = &record; /* a box that was not released has evidence too: it says why */
-    if (code != SBX_OK) return refuse(cli, report, &err, failure_status(code));
-    return finish(cli, report);
+    report.record = &record; /* a box that was not released has evidence too: it says why */
+    if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
+    return finish(cli, &report);
 }
 
 int sbx_cmd_run(struct sbx_cli *cli)
@@ -320,7 +321,7 @@ int sbx_cmd_run(struct sbx_cli *cli)
     if (cli->args.rest[0][0] == '\0') return sbx_cli_usage(cli, "the command is empty");
     if (sbx_setup_make(cli, &setup, &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
-    return run_words(cli, &report, cli->args.rest);
+    return run_words(cli, &setup, cli->args.rest);
 }
 
 int sbx_cmd_shell(struct sbx_cli *cli)
@@ -337,5 +338,5 @@ int sbx_cmd_shell(struct sbx_cli *cli)
     if (sbx_setup_make(cli, &setup, &err) != SBX_OK ||
         sbx_shell_choose(cli, &setup, &words[0], &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
-    return run_words(cli, &report, words);
+    return run_words(cli, &setup, words);
 }

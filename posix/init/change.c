@@ -1,7 +1,6 @@
-/* Changes of mode and times on behalf of the box, where Landlock decides about files: it does not look at them.
+/* Changes of mode, owner and times on behalf of the box, where Landlock decides about files: it does not look at them.
  * They are carried out here for what lies in a writable place, and refused elsewhere. */
 #include <linux/fcntl.h>
-#include <linux/stat.h>
 #include <linux/time_types.h>
 #include <stddef.h>
 
@@ -12,7 +11,7 @@
 
 #include "common/base/banned.h"
 
-enum { NOT_PERMITTED = -1, BAD_FD = -9, FAULT = -14, INVALID = -22, LINK_BITS = 0120000 };
+enum { NOT_PERMITTED = -1, FAULT = -14, INVALID = -22 };
 
 /* Holds the file that a path or a number of the asking process means; a negative errno. */
 static long hold(const struct call *call, int32_t base, uint64_t path, uint64_t flags)
@@ -58,13 +57,6 @@ static void own_name(int fd, char *out, size_t size)
     (void)text_add_number(out, size, (unsigned long)fd);
 }
 
-static bool is_link(int fd)
-{
-    struct statx info = {0};
-    (void)SYS5(statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &info);
-    return (info.stx_mode & 0170000) == LINK_BITS;
-}
-
 static long set_mode(const struct call *call, int32_t base, uint64_t path, uint64_t mode)
 {
     char entry[64];
@@ -84,7 +76,6 @@ static long set_mode(const struct call *call, int32_t base, uint64_t path, uint6
 static long set_times(const struct call *call, int32_t base, uint64_t path,
                       const struct __kernel_timespec *times, uint64_t flags)
 {
-    char entry[64];
     if ((flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) {
         return INVALID;
     }
@@ -93,11 +84,27 @@ static long set_times(const struct call *call, int32_t base, uint64_t path,
         return fd;
     }
     long answer = check(call, (int)fd, SBX_CHANGES_TIMES);
-    if (answer >= 0 && is_link((int)fd)) {
-        answer = NOT_PERMITTED; /* of a link itself: nobody needs it enough to hold its directory too */
-    } else if (answer >= 0) {
-        own_name((int)fd, entry, sizeof entry);
-        answer = SYS4(utimensat, AT_FDCWD, entry, times, 0);
+    if (answer >= 0) {
+        answer = SYS4(utimensat, fd, "", times, AT_EMPTY_PATH);
+    }
+    (void)SYS1(close, fd);
+    return answer;
+}
+
+/* Without capabilities that is only to a group of one's own, or to what it is. */
+static long set_owner(const struct call *call, int32_t base, uint64_t path, uint64_t user,
+                      uint64_t group, uint64_t flags)
+{
+    if ((flags & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0) {
+        return INVALID;
+    }
+    long fd = hold(call, base, path, flags);
+    if (fd < 0) {
+        return fd;
+    }
+    long answer = check(call, (int)fd, SBX_CHANGES_OWNER);
+    if (answer >= 0) {
+        answer = SYS5(fchownat, fd, "", user, group, AT_EMPTY_PATH);
     }
     (void)SYS1(close, fd);
     return answer;
@@ -159,12 +166,24 @@ bool call_change(const struct call *call, long *answer)
     case SYS_fchmodat:
         *answer = set_mode(call, (int32_t)a[0], a[1], a[2]);
         return true;
+    case SYS_fchown:
+        *answer = set_owner(call, (int32_t)a[0], 0, a[1], a[2], 0);
+        return true;
+    case SYS_fchownat:
+        *answer = set_owner(call, (int32_t)a[0], a[1], a[2], a[3], a[4]);
+        return true;
     case SYS_utimensat:
         *answer = set_new_times(call, (int32_t)a[0], a[1], a[2], a[3]);
         return true;
 #ifdef SYS_chmod /* the older calls of older processors */
     case SYS_chmod:
         *answer = set_mode(call, AT_FDCWD, a[0], a[1]);
+        return true;
+    case SYS_chown:
+        *answer = set_owner(call, AT_FDCWD, a[0], a[1], a[2], 0);
+        return true;
+    case SYS_lchown:
+        *answer = set_owner(call, AT_FDCWD, a[0], a[1], a[2], AT_SYMLINK_NOFOLLOW);
         return true;
     case SYS_utime:
         *answer = set_old_times(call, AT_FDCWD, a[0], a[1], false);

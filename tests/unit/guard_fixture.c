@@ -26,12 +26,12 @@ void guard_make(struct guard *guard, const struct guard_place *places,
     size_t place_count = 0;
     size_t pattern_count = 0;
     sbx_init_block_init(&guard->block);
-    for (; places[place_count].path != NULL && place_count < ROWS_MAX; place_count++) {
+    for (; place_count < ROWS_MAX && places[place_count].path != NULL; place_count++) {
         place[place_count] = (struct sbx_init_place){
             .path = sbx_init_block_text(&guard->block, places[place_count].path),
             .kind = places[place_count].kind};
     }
-    for (; patterns[pattern_count].text != NULL && pattern_count < ROWS_MAX; pattern_count++) {
+    for (; pattern_count < ROWS_MAX && patterns[pattern_count].text != NULL; pattern_count++) {
         pattern[pattern_count] = (struct sbx_init_pattern){
             .text = sbx_init_block_text(&guard->block, patterns[pattern_count].text),
             .flags = patterns[pattern_count].flags};

@@ -81,9 +81,9 @@ static void what_hangs_is_ended_in_time(void)
 static void a_grandchild_that_keeps_the_pipe_does_not_hold_it(void)
 {
     uint64_t before = sbx_os_monotonic_ns();
-    struct answer answer = shell_within("sleep 60 & echo done", 800);
+    struct answer answer = shell_within("sleep 1 & echo done", 200);
     uint64_t took_ms = (sbx_os_monotonic_ns() - before) / 1000000;
-    CHECK(answer.ok); /* it is ended with the program that was asked */
+    CHECK(answer.ok); /* the program has ended; what it left behind is ended with it */
     CHECK(took_ms < 900);
 }
 
