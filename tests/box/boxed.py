@@ -261,9 +261,14 @@ class Host:
     def unchanged(self, what="", seconds=LEFT_SECONDS):
         """No process, no mount, no group more than before."""
         t = self.box.t
-        wait_until(lambda: not self._processes() and ownerless_groups() <= self.groups, seconds)
+        left = ownerless_groups() - self.groups
+
+        def is_clean():
+            left.intersection_update(ownerless_groups())
+            return not left and not self._processes()
+        wait_until(is_clean, seconds)
         t.equal(self._processes(), {}, what)
-        t.equal(ownerless_groups() - self.groups, set(), what)
+        t.equal(left, set(), what)
         t.equal(set(self._mounts()) - set(self.mounts), set(), what)
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from boxed import adopt, descendants, differences, each, groups, listing, main, parents, reap
+from boxed import adopt, descendants, differences, each, groups, listing, main, parents, reap, wait_until
 
 SECOND = 1.0
 WORK = "i=0; while :; do i=$((i + 1)); echo $i > work; (sleep 1000 &); sleep 0.005; done"
@@ -51,7 +51,9 @@ class Crash:
 
     def moment(self, number):
         """Mostly while the box is made, sometimes while it works."""
-        time.sleep(self.random.uniform(0, 0.06) if number % 10 else self.random.uniform(0.06, 0.3))
+        if number % 10 == 9:
+            wait_until(lambda: (self.box.project / "work").stat().st_size > 0, 20)
+        time.sleep(self.random.uniform(0, 0.06))
 
     def gone(self, process, what):
         """Waits for the end of everything, for a second."""
