@@ -53,11 +53,11 @@ static enum sbx_code exec_failed(const struct sbx_launch *launch, int raw, struc
 {
     if ((raw == ENOENT || raw == EACCES) && access(launch->program, X_OK) == 0) {
         struct sbx_path path = {launch->program, strlen(launch->program), SBX_PATH_POSIX};
-        struct sbx_decision decision =
-            sbx_policy_decide(launch->arena, launch->plan->policy, path);
+        struct sbx_decision decision = sbx_policy_decide(launch->arena, launch->plan->policy, path);
         if (decision.access == SBX_ACCESS_NONE) {
             (void)sbx_err_os(err, raw == ENOENT ? SBX_E_NOT_FOUND : SBX_E_DENIED, SBX_OS_ERRNO, raw,
-                             "execve", "\"%s\" exists, but the box may not see it", launch->program);
+                             "execve", "\"%s\" exists, but the box may not see it",
+                             launch->program);
             return sbx_err_hint(err, "make it readable: -r %s, or fs_read_allow in the manifest",
                                 launch->program);
         }
@@ -109,6 +109,10 @@ enum sbx_code sbx_launch_failed(const struct sbx_launch *launch, const struct sb
                           "cannot start a process: %s", sbx_errno_text(report->raw));
     case SBX_BIRTH_SILENT:
         break;
+    }
+    if (launch->is_released) {
+        return sbx_err_set(err, SBX_E_IO,
+                           "the box was killed from outside; how its command ended is not known");
     }
     if (said[0] != '\0') {
         (void)sbx_err_set(err, SBX_E_IO, "the box could not be built: %s", said);

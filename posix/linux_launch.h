@@ -25,12 +25,14 @@ struct sbx_launch {
     enum sbx_filter filters[SBX_LAUNCH_FILTERS]; /* in the order they are loaded */
     size_t filter_count;
     bool watches_names; /* besides them, */
-    enum sbx_filter watch; /* this one, which asks sbx-init: SBX_FILTER_NAMES or SBX_FILTER_CHANGES */
+    enum sbx_filter
+        watch; /* this one, which asks sbx-init: SBX_FILTER_NAMES or SBX_FILTER_CHANGES */
     unsigned landlock_abi;
     struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
-    bool adopts;          /* orphans of the keeper become our children, and only they do */
-    struct sbx_heir heir; /* of the group, until the keeper has it */
+    bool is_released;      /* the command was let go */
+    bool adopts;           /* orphans of the keeper become our children, and only they do */
+    struct sbx_heir heir;  /* of the group, until the keeper has it */
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
     char scratch[512];     /* a private directory on the host; "": none */
 

@@ -43,11 +43,11 @@ class Crash:
                 if path not in work and not path.endswith("/sbx-for-others") and path not in map(str, state.parents)
                 and not re.fullmatch(re.escape(str(state)) + r"(/bwrap-probe|/names(/[0-9a-f]{64})?)?", path)}
 
-    def start(self, number):
+    def start(self, number, stderr=subprocess.DEVNULL):
         if number % 4 == 0:  # as the first run of all: what it learns of the machine is asked of bwrap
             shutil.rmtree(self.box.home / ".local", ignore_errors=True)
         return self.box.start(*self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, start_new_session=True)
+                              stderr=stderr, start_new_session=True)
 
     def moment(self, number):
         """Mostly while the box is made, sometimes while it works."""
@@ -122,8 +122,9 @@ def victims(process, name):
 
 def kill_one(crash, name, number):
     """sbx has other children before the keeper, and outlives them: whoever is there is killed until it ends."""
-    process = crash.start(number)
+    process = crash.start(number, stderr=subprocess.PIPE)
     crash.moment(number)
+    is_working = (crash.box.project / "work").stat().st_size > 0
     end = time.monotonic() + SECOND
     while process.poll() is None and time.monotonic() < end:
         for pid in victims(process, name):
@@ -136,6 +137,9 @@ def kill_one(crash, name, number):
     if status is None:
         process.kill()
         process.wait()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    crash.box.t.has(said, "was killed" if is_working else "sbx: error", f"{name} {number}")
     return process, status
 
 
