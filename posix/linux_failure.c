@@ -110,6 +110,10 @@ enum sbx_code sbx_launch_failed(const struct sbx_launch *launch, const struct sb
     case SBX_BIRTH_SILENT:
         break;
     }
+    if (launch->is_released) {
+        return sbx_err_set(err, SBX_E_IO,
+                           "the box was killed from outside; how its command ended is not known");
+    }
     if (said[0] != '\0') {
         (void)sbx_err_set(err, SBX_E_IO, "the box could not be built: %s", said);
         return sbx_err_hint(err, "sbx doctor shows what this machine allows");

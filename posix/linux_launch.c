@@ -362,7 +362,8 @@ static bool verify(void *state, const struct sbx_report *held)
     struct sbx_launch *launch = (struct sbx_launch *)state;
     launch->verify(launch, held->pid, held->raw);
     launch->verify_code = sbx_evidence_verdict(&launch->evidence, &launch->verify_err);
-    return launch->verify_code == SBX_OK;
+    launch->is_released = launch->verify_code == SBX_OK;
+    return launch->is_released;
 }
 
 static enum sbx_operation operation_of(int32_t what)

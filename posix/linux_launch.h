@@ -30,6 +30,7 @@ struct sbx_launch {
     unsigned landlock_abi;
     struct sbx_account account; /* whom the box runs as */
     struct sbx_cgroup cgroup;
+    bool is_released;      /* the command was let go */
     bool adopts;           /* orphans of the keeper become our children, and only they do */
     struct sbx_heir heir;  /* of the group, until the keeper has it */
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */

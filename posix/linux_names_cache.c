@@ -376,17 +376,46 @@ static void build(const struct sbx_names_cache *cache, struct sbx_buf *out)
     }
 }
 
-/* Another sbx may be writing the same; one that was killed leaves its file behind. */
-static int create_new(int dir, const char *name)
+/* Without a name nothing is left of it when sbx is killed. -1 where the file system has no such files. */
+static int create_unnamed(int dir)
 {
-    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = openat(dir, name, flags, 0600);
+    return openat(dir, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+}
+
+static bool give_name(int fd, int dir, const char *name)
+{
+    char entry[64];
+    (void)snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, entry, dir, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* Another sbx may be writing the same; one that was killed may leave its file behind. */
+static void remove_stale(int dir, const char *name)
+{
     struct stat info = {0};
-    if (fd < 0 && errno == EEXIST && fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-        info.st_mtime + STALE_SECONDS < time(NULL) && unlinkat(dir, name, 0) == 0) {
-        fd = openat(dir, name, flags, 0600);
+    if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+        info.st_mtime + STALE_SECONDS < time(NULL)) {
+        (void)unlinkat(dir, name, 0);
     }
-    return fd;
+}
+
+/* The content under a name that is not yet its last one; false when there is none. */
+static bool write_new(int dir, const char *name, const struct sbx_buf *content)
+{
+    remove_stale(dir, name);
+    AUTO_FD fd = create_unnamed(dir);
+    bool is_unnamed = fd >= 0;
+    if (!is_unnamed) {
+        fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    }
+    if (fd < 0) {
+        return false;
+    }
+    bool is_written = sbx_fd_write_all(fd, content->data, content->len);
+    if (!is_written && !is_unnamed) {
+        (void)unlinkat(dir, name, 0);
+    }
+    return is_written && (!is_unnamed || give_name(fd, dir, name));
 }
 
 /* Not flushed to the disk: a file that a crash damages is one that is not read. */
@@ -401,12 +430,10 @@ void sbx_names_cache_save(const struct sbx_names_cache *cache)
     build(cache, &content);
     char name[sizeof cache->name + sizeof ".new"];
     (void)snprintf(name, sizeof name, "%s.new", cache->name);
-    AUTO_FD fd = content.failed ? -1 : create_new(cache->dir, name);
-    if (fd < 0) {
+    if (content.failed || !write_new(cache->dir, name, &content)) {
         return;
     }
-    if (!sbx_fd_write_all(fd, content.data, content.len) ||
-        renameat(cache->dir, name, cache->dir, cache->name) != 0) {
+    if (renameat(cache->dir, name, cache->dir, cache->name) != 0) {
         (void)unlinkat(cache->dir, name, 0);
         return;
     }

@@ -37,7 +37,7 @@ static noreturn void give_up(int birth, int32_t step, long answer)
 }
 
 /* Installed here and not in sbx-init, which carries the calls out and must not wait for itself. */
-static long watch_names(const struct init *init)
+static long watch_names(const struct init *init, int32_t *is_killable)
 {
     struct sock_fprog program = {
         .len = (unsigned short)init->plan->names.count,
@@ -45,6 +45,7 @@ static long watch_names(const struct init *init)
     };
     long fd = SYS3(seccomp, SECCOMP_SET_MODE_FILTER,
                    SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE, &program);
+    *is_killable = fd >= 0;
     if (fd == -22) {
         fd = SYS3(seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
     }
@@ -94,7 +95,7 @@ static noreturn void live(const struct init *init, int birth, int hold)
     }
     message.probe = probe_landlock(init);
     if (init->plan->names.count > 0) {
-        answer = watch_names(init);
+        answer = watch_names(init, &message.is_killable);
         if (answer < 0) {
             give_up(birth, SBX_INIT_STEP_NAMES, answer);
         }
@@ -157,6 +158,7 @@ void init_birth(struct init *init)
     init->birth_fd = birth[0];
     init->hold_fd = hold[1];
     init->listener_fd = message.listener_fd;
+    init->is_killable = message.is_killable != 0;
     init_say(SBX_SAID_HELD, init->child, message.probe, 0);
 }
 

@@ -15,6 +15,7 @@ struct init {
     int birth_fd;    /* read end: the child's failure, or its end when exec closed it; -1 after */
     int hold_fd;     /* write end: one byte lets the child go; -1 after */
     int listener_fd; /* creating calls that wait for an answer; -1: not watched */
+    bool is_killable; /* what waits there is interrupted by nothing but its end */
     bool is_started;
 };
 

@@ -47,19 +47,24 @@ static long open_pinned(const struct opening *opening, bool waits)
                 flags | O_CLOEXEC | O_NOCTTY | (waits ? 0U : (uint64_t)O_NONBLOCK), 0);
 }
 
-/* Hands the file to the asking process, then answers. In between our own hold of it ends: a second reader of a FIFO,
- * if only for a moment, would let a writer in that nobody reads from. */
+/* Hands the file to the asking process, and with it the answer. Ours is closed before the process goes on: with one
+ * more open, a FIFO would still have an end, a lock would still be held, and a program could not be executed. Where
+ * a signal can interrupt the call meanwhile, the file would be open twice; there it is one step. */
 static void hand_over(const struct opening *opening, int fd)
 {
+    bool is_one_step = !opening->call->init->is_killable;
     struct seccomp_notif_addfd add = {
         .id = opening->call->request->id,
+        .flags = is_one_step ? SECCOMP_ADDFD_FLAG_SEND : 0,
         .srcfd = (uint32_t)fd,
         .newfd_flags = (uint32_t)(opening->flags & O_CLOEXEC),
     };
-    /* A negative answer: no room in its table; or it is gone, and then nobody waits for one. */
     long answer = SYS3(ioctl, opening->call->init->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     (void)SYS1(close, fd);
-    call_answer(opening->call, answer);
+    if (answer < 0 || !is_one_step) {
+        call_answer(opening->call,
+                    answer); /* no room in its table; or it is gone, and this too fails */
+    }
 }
 
 static noreturn void wait_apart(const struct opening *opening)

@@ -10,6 +10,7 @@
 Each promise is two cases: by root, and by a user that exists nowhere else on the machine, so that every
 process of that user is one of the case."""
 
+import ctypes
 import functools
 import json
 import os
@@ -31,6 +32,7 @@ FIRST_UID, LAST_UID = 61200, 64900
 NO_MATTER = {"LANG": "C.UTF-8", "LC_ALL": "C.UTF-8"}
 CGROUPS = "/sys/fs/cgroup"
 LEFT_SECONDS = 1.0
+PR_SET_CHILD_SUBREAPER = 36
 
 
 @functools.lru_cache(None)
@@ -82,36 +84,60 @@ def differences(before, after):
             if before.get(path) != after.get(path)]
 
 
-def command_lines():
-    """{process: its words} of every process that can be looked at."""
+def adopt(held=True):
+    """From now on an orphan of ours is our child, so that what a box leaves is found among our descendants."""
+    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, int(held), 0, 0, 0)
+
+
+def parents():
+    """{process: its parent}, of the living."""
     found = {}
-    for entry in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            found[int(entry.name)] = words or f"[{(entry / 'comm').read_text().strip()}]"
-        except OSError:
-            pass
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stream:
+                    fields = stream.read().rsplit(")", 1)[1].split()
+            except OSError:
+                continue
+            if fields[0] not in "ZX":
+                found[int(entry)] = int(fields[1])
     return found
 
 
-def owner_of(pid):
-    try:
-        return os.stat(f"/proc/{pid}").st_uid
-    except OSError:
-        return None
+def descendants():
+    """{process: its words}, of all below this one."""
+    table = parents()
+    found, turn = {}, [os.getpid()]
+    while turn:
+        above = turn.pop()
+        for pid in (pid for pid, parent in table.items() if parent == above):
+            turn.append(pid)
+            try:
+                with open(f"/proc/{pid}/cmdline", "rb") as stream:
+                    found[pid] = stream.read(200).replace(b"\0", b" ").decode("utf-8", "replace")
+            except OSError:
+                pass
+    return found
 
 
-def state_of(pid):
+def reap():
+    """Takes in orphans that ended. Not while a child of the case's own is waited for."""
     try:
-        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except OSError:
-        return None
+        while os.waitpid(-1, os.WNOHANG)[0] != 0:
+            pass
+    except ChildProcessError:
+        pass
 
 
 def groups():
     """Control groups of boxes."""
     return {os.path.join(where, name) for where, names, _ in os.walk(CGROUPS) for name in names
             if name.startswith("sbx-")}
+
+
+def ownerless_groups():
+    """Those whose sbx is dead; others may belong to tests that run beside this one."""
+    return {path for path in groups() if not os.path.exists(f"/proc/{os.path.basename(path).split('-')[1]}")}
 
 
 def wait_until(held, seconds):
@@ -210,19 +236,6 @@ class Box:
     def outcome(self, done):
         return self.t.outcome(done)
 
-    # ---- afterwards ----
-
-    def processes(self):
-        """What is alive and belongs to this case: its user's, or what names its directory."""
-        mark = str(self.t.directory)
-        return {pid: words for pid, words in command_lines().items()
-                if pid != os.getpid() and state_of(pid) not in (None, "Z", "X")
-                and (mark in words or (self.options and owner_of(pid) == self.uid))}
-
-    def nothing_runs(self, what="", seconds=LEFT_SECONDS):
-        left = wait_until(lambda: not self.processes(), seconds)
-        self.t.true(left, f"{what}\nleft: {self.processes()}")
-
     def watch(self):
         return Host(self)
 
@@ -233,19 +246,30 @@ class Host:
     def __init__(self, box):
         self.box = box
         self.mounts = self._mounts()
-        self.groups = groups()
+        self.groups = ownerless_groups()
+        adopt()
 
     @staticmethod
     def _mounts():
-        return pathlib.Path("/proc/self/mountinfo").read_text()
+        return pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+
+    @staticmethod
+    def _processes():
+        reap()
+        return descendants()
 
     def unchanged(self, what="", seconds=LEFT_SECONDS):
         """No process, no mount, no group more than before."""
-        box = self.box
-        box.nothing_runs(what, seconds)
-        wait_until(lambda: groups() <= self.groups, seconds)
-        box.t.equal(sorted(groups() - self.groups), [], what)
-        box.t.equal(set(self._mounts().splitlines()) - set(self.mounts.splitlines()), set(), what)
+        t = self.box.t
+        left = ownerless_groups() - self.groups
+
+        def is_clean():
+            left.intersection_update(ownerless_groups())
+            return not left and not self._processes()
+        wait_until(is_clean, seconds)
+        t.equal(self._processes(), {}, what)
+        t.equal(left, set(), what)
+        t.equal(set(self._mounts()) - set(self.mounts), set(), what)
 
 
 def each(text, identities=("root", "user")):

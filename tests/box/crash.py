@@ -1,6 +1,5 @@
 """kill -9 at any moment: one second later nothing of the box is left."""
 
-import ctypes
 import os
 import pathlib
 import random
@@ -10,46 +9,10 @@ import signal
 import subprocess
 import time
 
-from boxed import differences, each, groups, listing, main
+from boxed import adopt, descendants, differences, each, groups, listing, main, parents, reap, wait_until
 
-PR_SET_CHILD_SUBREAPER = 36
 SECOND = 1.0
 WORK = "i=0; while :; do i=$((i + 1)); echo $i > work; (sleep 1000 &); sleep 0.005; done"
-
-
-def parents():
-    """{process: its parent}, of the living."""
-    found = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stream:
-                    fields = stream.read().rsplit(")", 1)[1].split()
-            except OSError:
-                continue
-            if fields[0] not in "ZX":
-                found[int(entry)] = int(fields[1])
-    return found
-
-
-def descendants(of=None):
-    """All below a process; orphans of ours are our children (see adopt)."""
-    table = parents()
-    found, turn = [], [of or os.getpid()]
-    while turn:
-        above = turn.pop()
-        below = [pid for pid, parent in table.items() if parent == above]
-        found += below
-        turn += below
-    return found
-
-
-def reap():
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0] != 0:
-            pass
-    except ChildProcessError:
-        pass
 
 
 def groups_of(pid):
@@ -60,7 +23,7 @@ class Crash:
     """Runs that are killed, and what they leave."""
 
     def __init__(self, box, options=()):
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        adopt()
         self.box = box
         self.options = options
         self.random = random.Random(5)
@@ -80,15 +43,17 @@ class Crash:
                 if path not in work and not path.endswith("/sbx-for-others") and path not in map(str, state.parents)
                 and not re.fullmatch(re.escape(str(state)) + r"(/bwrap-probe|/names(/[0-9a-f]{64})?)?", path)}
 
-    def start(self, number):
+    def start(self, number, stderr=subprocess.DEVNULL):
         if number % 4 == 0:  # as the first run of all: what it learns of the machine is asked of bwrap
             shutil.rmtree(self.box.home / ".local", ignore_errors=True)
         return self.box.start(*self.words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, start_new_session=True)
+                              stderr=stderr, start_new_session=True)
 
     def moment(self, number):
         """Mostly while the box is made, sometimes while it works."""
-        time.sleep(self.random.uniform(0, 0.06) if number % 10 else self.random.uniform(0.06, 0.3))
+        if number % 10 == 9:
+            wait_until(lambda: (self.box.project / "work").stat().st_size > 0, 20)
+        time.sleep(self.random.uniform(0, 0.06))
 
     def gone(self, process, what):
         """Waits for the end of everything, for a second."""
@@ -96,31 +61,20 @@ class Crash:
 
         def left():
             reap()
-            return descendants() + groups_of(process.pid)
-        while left() and time.monotonic() < end:
+            return descendants(), groups_of(process.pid)
+        while any(left()) and time.monotonic() < end:
             time.sleep(0.005)
         remains = left()
-        if remains:
-            shown = []
-            for pid in remains:
-                if isinstance(pid, int):
-                    try:
-                        shown.append((pid, pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:80]))
-                    except OSError:
-                        pass
-                else:
-                    shown.append(pid)
-            self.box.t.true(not shown, f"{what}: {shown}")
-            self.sweep(remains)
+        if not self.box.t.true(not any(remains), f"{what}: {remains}"):
+            self.sweep(*remains)
 
     @staticmethod
-    def sweep(remains):
+    def sweep(processes, places):
         """So that one failure is not told by all that follow."""
-        for what in remains:
-            try:
-                os.kill(what, signal.SIGKILL) if isinstance(what, int) else os.rmdir(what)
-            except OSError:
-                pass
+        for pid in processes:
+            os.kill(pid, signal.SIGKILL)
+        for place in places:
+            os.rmdir(place)
 
     def nothing_left(self, rounds):
         """After all: mounts and files. What a killed writer left behind, the next run takes away."""
@@ -131,7 +85,7 @@ class Crash:
         done = box.run("true", options=("--strict", *self.options))
         box.t.equal(done.status, 0, done)
         box.t.equal(differences(self.before, self.files()), [])
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+        adopt(False)
 
     def note_work(self):
         self.working += (self.box.project / "work").stat().st_size > 0
@@ -168,8 +122,9 @@ def victims(process, name):
 
 def kill_one(crash, name, number):
     """sbx has other children before the keeper, and outlives them: whoever is there is killed until it ends."""
-    process = crash.start(number)
+    process = crash.start(number, stderr=subprocess.PIPE)
     crash.moment(number)
+    is_working = (crash.box.project / "work").stat().st_size > 0
     end = time.monotonic() + SECOND
     while process.poll() is None and time.monotonic() < end:
         for pid in victims(process, name):
@@ -182,6 +137,9 @@ def kill_one(crash, name, number):
     if status is None:
         process.kill()
         process.wait()
+    said = process.stderr.read().decode()
+    process.stderr.close()
+    crash.box.t.has(said, "was killed" if is_working else "sbx: error", f"{name} {number}")
     return process, status
 
 

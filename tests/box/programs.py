@@ -44,7 +44,7 @@ import os, threading
 os.mkfifo("pipe")
 def write(flags):
     fd = os.open("pipe", flags, 0o600); os.write(fd, b"x"); os.close(fd)
-for turn in range(100):
+for turn in range(300):
     for reader, writer in ((os.O_RDONLY, os.O_WRONLY | os.O_CREAT), (os.O_RDONLY | os.O_CREAT, os.O_WRONLY)):
         thread = threading.Thread(target=write, args=(writer,)); thread.start()
         fd = os.open("pipe", reader, 0o600); assert os.read(fd, 9) == b"x", turn; os.close(fd)
@@ -57,6 +57,25 @@ print("joined")
 def _(box):
     box.has("python3")
     works(box, "python3", "-c", FIFO, says="joined\n")
+
+
+WRITTEN = """
+import os, fcntl, shutil
+program = open("/bin/true", "rb").read()
+for turn in range(200):
+    fd = os.open("program", os.O_CREAT | os.O_WRONLY, 0o755); os.write(fd, program); os.close(fd)
+    pid = os.posix_spawn("program", ["program"], {}); assert os.waitpid(pid, 0)[1] == 0, turn
+    os.unlink("program")
+    fd = os.open("lock", os.O_CREAT | os.O_WRONLY, 0o600); fcntl.flock(fd, fcntl.LOCK_EX); os.close(fd)
+    fd = os.open("lock", os.O_RDONLY); fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB); os.close(fd)
+print("clean")
+"""
+
+
+@each("a file that was closed is closed: it can be executed, and its lock is free")
+def _(box):
+    box.has("python3")
+    works(box, "python3", "-c", WRITTEN, says="clean\n")
 
 
 @each("bash: process substitution, arrays, coprocesses, here strings")

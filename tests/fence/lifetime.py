@@ -11,7 +11,7 @@ from scenario import main, scenario
 
 MIB = 1 << 20
 # Goes on under the name of the world's directory, so that the test finds it from outside.
-LINGER = 'exec "$0"/tools/sbx-probe --bystander "$0"/work/late'
+LINGER = 'exec "$0"/tools/sbx-probe --bystander "$0/"work/late'
 
 
 @scenario("P07", "lifetime", "a daemonised grandchild outlives the command", also="K3")
