@@ -96,8 +96,7 @@ static void add_mount(struct sbx_launch *launch, struct bwrap_run *run,
         break;
     case SBX_MOUNT_MASK:
         /* Passing through is needed to what is opened again below. */
-        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", SBX_MOUNTS_MASK_BYTES,
-                  mount->path);
+        add_tmpfs(run, mount->is_reopened ? "0111" : "0000", SBX_MOUNTS_MASK_BYTES, mount->path);
         break;
     case SBX_MOUNT_MASK_FILE:
         add_two(run, "--ro-bind", "/dev/null");
@@ -133,10 +132,18 @@ static void close_mounts(struct bwrap_run *run)
 static enum sbx_code make_args(struct sbx_launch *launch, struct bwrap_run *run,
                                struct sbx_err *err)
 {
-    static const char *const fixed[] = {
-        "--unshare-all",   "--unshare-user", "--disable-userns", "--die-with-parent",
-        "--new-session",   "--clearenv",     "--cap-drop",       "ALL",
-        "--as-pid-1",      "--hostname",     "sbx",              "--info-fd"};
+    static const char *const fixed[] = {"--unshare-all",
+                                        "--unshare-user",
+                                        "--disable-userns",
+                                        "--die-with-parent",
+                                        "--new-session",
+                                        "--clearenv",
+                                        "--cap-drop",
+                                        "ALL",
+                                        "--as-pid-1",
+                                        "--hostname",
+                                        "sbx",
+                                        "--info-fd"};
     const struct sbx_policy *policy = launch->plan->policy;
     sbx_buf_init(&run->args, ARGS_MAX);
     for (size_t i = 0; i < SBX_COUNT(fixed); i++) {
@@ -157,8 +164,8 @@ static enum sbx_code make_args(struct sbx_launch *launch, struct bwrap_run *run,
     if (run->args.failed || launch->fd_count >= SBX_BOX_FDS) {
         return sbx_err_set(err, SBX_E_LIMIT, "the policy has too many paths for bwrap");
     }
-    return sbx_memory_file("sbx-args", sbx_buf_text(&run->args), run->args.len, false, &run->args_fd,
-                           err);
+    return sbx_memory_file("sbx-args", sbx_buf_text(&run->args), run->args.len, false,
+                           &run->args_fd, err);
 }
 
 /* ---- Landlock ------------------------------------------------------------------------------------ */
@@ -189,8 +196,8 @@ static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_
     static const struct {
         const char *path;
         bool is_terminal;
-    } devices[] = {{"/dev/null", false}, {"/dev/zero", false}, {"/dev/full", false},
-                   {"/dev/tty", true}};
+    } devices[] = {
+        {"/dev/null", false}, {"/dev/zero", false}, {"/dev/full", false}, {"/dev/tty", true}};
     unsigned abi = launch->landlock_abi;
     struct sbx_init_plan *plan = &launch->block.plan;
     struct rules rules = {0};
@@ -276,12 +283,12 @@ static void verify(struct sbx_launch *launch, pid_t inside, int probe)
         return;
     }
     sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = first,
-                                                             .held = held.pid,
-                                                             .inside = inside,
-                                                             .program_fd = launch->init_fd,
-                                                             .plan_fd = launch->plan_fd,
-                                                             .filters = launch->filter_count,
-                                                             .is_namespace = true});
+                                                              .held = held.pid,
+                                                              .inside = inside,
+                                                              .program_fd = launch->init_fd,
+                                                              .plan_fd = launch->plan_fd,
+                                                              .filters = launch->filter_count,
+                                                              .is_namespace = true});
     sbx_evidence_process(&launch->evidence, &held);
     sbx_evidence_mounts(&launch->evidence, held.pid, launch->plan->policy, &run->mounts);
     sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
@@ -294,9 +301,10 @@ static enum sbx_code prepare(struct sbx_launch *launch, struct bwrap_run *run, s
 {
     struct sbx_found_list found = {0};
     const struct sbx_policy *policy = launch->plan->policy;
-    const char *cache = policy->context.state_dir.len == 0
-                            ? NULL
-                            : sbx_arena_printf(launch->arena, "%s/names", policy->context.state_dir.text);
+    const char *cache =
+        policy->context.state_dir.len == 0
+            ? NULL
+            : sbx_arena_printf(launch->arena, "%s/names", policy->context.state_dir.text);
     enum sbx_code code = sbx_names_find(launch->arena, policy, cache, &found, err);
     if (code == SBX_OK) {
         code = sbx_mounts_make(launch->arena, policy, &found, &run->mounts, err);

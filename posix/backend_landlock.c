@@ -65,7 +65,8 @@ static void probe(struct sbx_arena *arena, struct sbx_probe *out)
                                     facts.landlock_abi, OLDEST_ABI),
                    "use a kernel from 6.12, or allow user namespaces for bwrap");
     } else if (!facts.has_seccomp) {
-        fail_probe(out, "the kernel has no seccomp filters", "use a kernel with CONFIG_SECCOMP_FILTER");
+        fail_probe(out, "the kernel has no seccomp filters",
+                   "use a kernel with CONFIG_SECCOMP_FILTER");
     } else if (!is_in_force(facts.landlock_abi)) {
         fail_probe(out, "Landlock was tried and did not refuse anything",
                    "another sandbox may forbid it here");
@@ -97,8 +98,8 @@ static enum sbx_code make_scratch(struct sbx_launch *launch, struct sbx_err *err
     if (!wants_scratch(policy)) {
         return SBX_OK;
     }
-    enum sbx_code code = sbx_scratch_make(policy->context.tmp.text, launch->scratch,
-                                          sizeof launch->scratch, err);
+    enum sbx_code code =
+        sbx_scratch_make(policy->context.tmp.text, launch->scratch, sizeof launch->scratch, err);
     if (code != SBX_OK) {
         return code;
     }
@@ -157,9 +158,9 @@ static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan
         code = make_scratch(&launch, err);
     }
     if (code == SBX_OK) {
-        code = sbx_launch_setup_failed(sbx_grants_make(arena, plan->policy, launch.landlock_abi,
-                                                       launch.scratch, &grants, err),
-                                       err);
+        code = sbx_launch_setup_failed(
+            sbx_grants_make(arena, plan->policy, launch.landlock_abi, launch.scratch, &grants, err),
+            err);
     }
     if (code == SBX_OK) {
         code = sbx_launch_changes(&launch, err);

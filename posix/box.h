@@ -47,17 +47,17 @@ struct sbx_box {
     int reports_fd;     /* read end, not blocking */
     int diagnostics_fd; /* what the helper itself says; the command's standard error is another */
     int helper_orders_fd, helper_reports_fd; /* the other ends, closed in the keeper */
-    int terminal_fd;       /* master of the box's own terminal; -1: none */
-    int terminal_slave_fd; /* closed in the keeper */
-    bool is_namespace;     /* its first process is pid 1 and alone sees the others */
-    bool watches_stderr;   /* its tail is kept, to explain a denial */
+    int terminal_fd;                         /* master of the box's own terminal; -1: none */
+    int terminal_slave_fd;                   /* closed in the keeper */
+    bool is_namespace;   /* its first process is pid 1 and alone sees the others */
+    bool watches_stderr; /* its tail is kept, to explain a denial */
     struct sbx_box_share *share;
 
-    void *state; /* of these four, any of which may be NULL */
-    bool (*enter)(void *state);                                 /* in the helper, before exec */
-    enum sbx_limit (*tick)(void *state);                        /* a limit that was passed */
-    void (*account)(void *state, struct sbx_outcome *outcome);  /* before undo */
-    void (*undo)(void *state);                                  /* no process is left */
+    void *state;                         /* of these four, any of which may be NULL */
+    bool (*enter)(void *state);          /* in the helper, before exec */
+    enum sbx_limit (*tick)(void *state); /* a limit that was passed */
+    void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */
+    void (*undo)(void *state);                                 /* no process is left */
     int tick_ms;
 };
 

@@ -17,7 +17,8 @@ enum { RECORD_BYTES = 16384, NAME_BYTES = 256 };
 static enum sbx_code unknown(const char *what, const char *name, struct sbx_err *err)
 {
     (void)sbx_err_set(err, SBX_E_INVALID, "there is no %s \"%s\" on this machine", what, name);
-    return sbx_err_hint(err, "getent %s lists them", strcmp(what, "user") == 0 ? "passwd" : "group");
+    return sbx_err_hint(err, "getent %s lists them",
+                        strcmp(what, "user") == 0 ? "passwd" : "group");
 }
 
 /* The password record of the account; a number without one has no groups but the one given. */
@@ -46,7 +47,8 @@ static enum sbx_code find_user(const struct sbx_identity *identity, struct sbx_a
     return SBX_OK;
 }
 
-static enum sbx_code find_group(const struct sbx_identity *identity, gid_t *out, struct sbx_err *err)
+static enum sbx_code find_group(const struct sbx_identity *identity, gid_t *out,
+                                struct sbx_err *err)
 {
     char bytes[RECORD_BYTES];
     char name[NAME_BYTES];

@@ -32,8 +32,7 @@ void sbx_init_block_release(struct sbx_init_block *block)
 
 static uint32_t here(struct sbx_init_block *block, size_t alignment)
 {
-    sbx_buf_add_repeat(&block->bytes, '\0',
-                       (alignment - block->bytes.len % alignment) % alignment);
+    sbx_buf_add_repeat(&block->bytes, '\0', (alignment - block->bytes.len % alignment) % alignment);
     return (uint32_t)block->bytes.len;
 }
 

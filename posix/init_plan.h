@@ -101,9 +101,9 @@ enum {
     SBX_ORDER_GROUP = 128,
     SBX_ORDER_STOP = 251,     /* every process of the box */
     SBX_ORDER_CONTINUE = 252, /* likewise */
-    SBX_ORDER_RELEASE = 253, /* everything was read back and is right: start the command */
-    SBX_ORDER_ASK_ALL = 254, /* TERM and CONT to every process of the box */
-    SBX_ORDER_END = 255,     /* end the box now */
+    SBX_ORDER_RELEASE = 253,  /* everything was read back and is right: start the command */
+    SBX_ORDER_ASK_ALL = 254,  /* TERM and CONT to every process of the box */
+    SBX_ORDER_END = 255,      /* end the box now */
 };
 
 enum {

@@ -32,10 +32,12 @@ extern const struct sbx_call_rule sbx_call_no_unix[];  /* besides, where AF_UNIX
 extern const struct sbx_call_rule sbx_call_creating[]; /* what makes a directory entry */
 extern const struct sbx_call_rule
     sbx_call_metadata[]; /* what changes a file without writing to it */
-extern const struct sbx_call_rule sbx_call_changing[]; /* modes and times, which have an owner to ask */
+extern const struct sbx_call_rule
+    sbx_call_changing[]; /* modes and times, which have an owner to ask */
 extern const struct sbx_call_rule sbx_call_landlock[]; /* the calls of Landlock */
 extern const struct sbx_call_rule sbx_call_networks[]; /* sockets of the internet families */
-extern const struct sbx_call_rule sbx_call_neighbours[]; /* what reaches the user's other processes */
+extern const struct sbx_call_rule
+    sbx_call_neighbours[]; /* what reaches the user's other processes */
 
 /* Socket families that a box may ask for; socket() answers EAFNOSUPPORT for all others. */
 struct sbx_call_family {

@@ -38,10 +38,10 @@ struct sbx_held {
         *namespaces; /* "user mnt pid net ipc uts cgroup": each another one than ours; "": none */
     uid_t user;      /* whom it runs as, seen from here */
     gid_t group;
-    bool maps_ids;   /* has its own id map with only these ids in it */
+    bool maps_ids;       /* has its own id map with only these ids in it */
     bool keeps_bounding; /* an ordinary user cannot empty that set; no-new-privs makes it idle */
-    size_t filters;  /* seccomp programs besides those sbx itself has */
-    int landlock_probe; /* errno of the access that Landlock must refuse; -1: no Landlock here */
+    size_t filters;      /* seccomp programs besides those sbx itself has */
+    int landlock_probe;  /* errno of the access that Landlock must refuse; -1: no Landlock here */
 };
 
 void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held *held);

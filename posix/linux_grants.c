@@ -123,9 +123,8 @@ static enum sbx_code grant_entries(struct granting *granting, int fd, const char
 {
     int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = copy < 0 ? NULL : fdopendir(copy);
-    enum sbx_code code = granting->out->can_list
-                             ? allow(granting, fd, SBX_LANDLOCK_READ_DIR)
-                             : SBX_OK;
+    enum sbx_code code =
+        granting->out->can_list ? allow(granting, fd, SBX_LANDLOCK_READ_DIR) : SBX_OK;
     if (dir == NULL) {
         sbx_fd_close(&copy);
         return SBX_OK; /* the caller cannot list it: then nothing in it is granted */
@@ -135,7 +134,8 @@ static enum sbx_code grant_entries(struct granting *granting, int fd, const char
         if (is_at(entry->d_name, ".") || is_at(entry->d_name, "..")) {
             continue;
         }
-        int len = snprintf(below, sizeof below, "%s/%s", is_at(path, "/") ? "" : path, entry->d_name);
+        int len =
+            snprintf(below, sizeof below, "%s/%s", is_at(path, "/") ? "" : path, entry->d_name);
         if (len < 0 || (size_t)len >= sizeof below || is_closed(granting, below)) {
             continue;
         }
@@ -152,7 +152,8 @@ static enum sbx_code grant_entries(struct granting *granting, int fd, const char
 static bool is_closed_file(const struct granting *granting, const struct stat *info)
 {
     for (size_t i = 0; i < granting->closed_count; i++) {
-        if (granting->closed[i].device == info->st_dev && granting->closed[i].inode == info->st_ino) {
+        if (granting->closed[i].device == info->st_dev &&
+            granting->closed[i].inode == info->st_ino) {
             return true;
         }
     }
@@ -173,18 +174,19 @@ static enum sbx_code find_closed(struct granting *granting)
         bool was_there = rule->node == SBX_NODE_FILE || rule->node == SBX_NODE_DIRECTORY;
         if (rule->by != SBX_BY_PRESET &&
             ((is_there && S_ISLNK(info.st_mode)) || (!is_there && was_there && errno == ENOENT))) {
-            (void)sbx_err_set(granting->err, SBX_E_UNSUPPORTED,
-                              "\"%s\" is to be closed but is a symbolic link, or went away while sbx "
-                              "started",
-                              rule->path.text);
+            (void)sbx_err_set(
+                granting->err, SBX_E_UNSUPPORTED,
+                "\"%s\" is to be closed but is a symbolic link, or went away while sbx "
+                "started",
+                rule->path.text);
             return sbx_err_hint(granting->err, "close what it leads to");
         }
         if (!is_there) {
             continue;
         }
         struct closed_file *file = (struct closed_file *)sbx_arena_push(
-            granting->arena, &granting->closed, &granting->closed_count,
-            &granting->closed_capacity, sizeof *file);
+            granting->arena, &granting->closed, &granting->closed_count, &granting->closed_capacity,
+            sizeof *file);
         if (file == NULL) {
             return sbx_err_nomem(granting->err);
         }
@@ -240,9 +242,9 @@ static enum sbx_code grant_system(struct granting *granting)
         const char *path;
         bool is_device, is_terminal;
     } rows[] = {
-        {"/dev/null", true, false},    {"/dev/zero", true, false}, {"/dev/full", true, false},
-        {"/dev/random", false, false}, {"/dev/urandom", false, false},
-        {"/dev/tty", true, true},      {"/proc", false, false},
+        {"/dev/null", true, false},    {"/dev/zero", true, false},     {"/dev/full", true, false},
+        {"/dev/random", false, false}, {"/dev/urandom", false, false}, {"/dev/tty", true, true},
+        {"/proc", false, false},
     };
     enum sbx_code code = SBX_OK;
     for (size_t i = 0; i < SBX_COUNT(rows) && code == SBX_OK; i++) {
@@ -250,9 +252,8 @@ static enum sbx_code grant_system(struct granting *granting)
         bool is_directory = is_at(rows[i].path, "/proc");
         if (fd >= 0) {
             code = allow(granting, fd,
-                         rows[i].is_device
-                             ? sbx_landlock_device(granting->abi, rows[i].is_terminal)
-                             : sbx_landlock_read(granting->abi, is_directory));
+                         rows[i].is_device ? sbx_landlock_device(granting->abi, rows[i].is_terminal)
+                                           : sbx_landlock_read(granting->abi, is_directory));
         }
     }
     return code;
@@ -285,8 +286,9 @@ static enum sbx_code grant_rules(struct granting *granting)
     return code;
 }
 
-enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *policy, unsigned abi,
-                              const char *scratch, struct sbx_grants *out, struct sbx_err *err)
+enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *policy,
+                              unsigned abi, const char *scratch, struct sbx_grants *out,
+                              struct sbx_err *err)
 {
     struct sbx_grants made = {.ruleset = -1};
     struct granting granting = {

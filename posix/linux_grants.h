@@ -17,8 +17,8 @@ struct sbx_grants {
 };
 
 /* `scratch` ("" for none) is a private directory of the run, writable. */
-enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *policy, unsigned abi,
-                              const char *scratch, struct sbx_grants *out,
+enum sbx_code sbx_grants_make(struct sbx_arena *arena, const struct sbx_policy *policy,
+                              unsigned abi, const char *scratch, struct sbx_grants *out,
                               struct sbx_err *err) SBX_MUST_USE;
 
 #endif

@@ -18,8 +18,8 @@ void sbx_tail_keep(struct sbx_tail *tail, const char *bytes, size_t len);
 
 struct sbx_pump {
     struct sbx_tail *tail; /* where a copy of the last bytes is kept; NULL: nowhere */
-    int source; /* owned, non-blocking; -1 when there is nothing more to read */
-    int sink;   /* not owned */
+    int source;            /* owned, non-blocking; -1 when there is nothing more to read */
+    int sink;              /* not owned */
     uint64_t max_bytes;
     uint64_t taken_bytes;  /* read and not beyond the maximum */
     uint64_t passed_bytes; /* written */

@@ -8,7 +8,8 @@
 
 #include "common/base/banned.h"
 
-_Static_assert(offsetof(struct sbx_said, text) == SBX_SAID_HEAD, "only the head and the text are sent");
+_Static_assert(offsetof(struct sbx_said, text) == SBX_SAID_HEAD,
+               "only the head and the text are sent");
 
 /* Takes whole reports off the front. A length that cannot be ends it: whatever writes there is not ours. */
 static void take_whole(struct sbx_reports *reports, void (*each)(const struct sbx_said *))

@@ -214,8 +214,7 @@ static long make_rename(const struct call *call, int32_t from_base, uint64_t fro
         answer = told(SBX_MAKES_RENAME, new,
                       SYS5(renameat2, old->directory, old->last, new->directory, new->last, flags));
         /* A file that was swapped for a directory meanwhile goes back at once. */
-        if (answer >= 0 &&
-            ((check_to && is_directory(new)) || (check_from && is_directory(old)))) {
+        if (answer >= 0 && ((check_to && is_directory(new)) || (check_from && is_directory(old)))) {
             (void)SYS5(renameat2, new->directory, new->last, old->directory, old->last, flags);
             answer = refused(SBX_MAKES_RENAME, new, NOT_PERMITTED);
         }
@@ -307,7 +306,8 @@ void init_answer(struct init *init)
     struct open_wish wish;
     call.memory_fd = open_memory(&call);
     if (call.memory_fd < 0) {
-        answer_with(&call, NOT_PERMITTED); /* it hides its memory: nothing can be told about its path */
+        answer_with(&call,
+                    NOT_PERMITTED); /* it hides its memory: nothing can be told about its path */
         return;
     }
     if (is_waiting(&call)) {

@@ -19,10 +19,10 @@ struct call {
 
 /* place.c: where an entry is to be made. */
 struct spot {
-    int directory;          /* owned by the caller */
-    char last[PATH_BYTES];  /* the last component as given, with slashes behind it */
-    char path[PATH_BYTES];  /* clean and absolute: what the names are compared with */
-    bool is_descriptor;     /* an entry of some process' fd directory: it is opened, never made */
+    int directory;         /* owned by the caller */
+    char last[PATH_BYTES]; /* the last component as given, with slashes behind it */
+    char path[PATH_BYTES]; /* clean and absolute: what the names are compared with */
+    bool is_descriptor;    /* an entry of some process' fd directory: it is opened, never made */
 };
 
 /* Text of the asking process; 0, or a negative errno. */

@@ -44,8 +44,7 @@ void init_harden(const struct init *init)
         /* Orphans of the box come to this process, so that none is lost. */
         must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
     }
-    must(SBX_INIT_STEP_HARDEN,
-         SYS3(fcntl, SBX_INIT_FD_ORDERS, F_SETFD, 1 /* FD_CLOEXEC */));
+    must(SBX_INIT_STEP_HARDEN, SYS3(fcntl, SBX_INIT_FD_ORDERS, F_SETFD, 1 /* FD_CLOEXEC */));
     must(SBX_INIT_STEP_HARDEN, SYS3(fcntl, SBX_INIT_FD_REPORTS, F_SETFD, 1));
 }
 
@@ -62,7 +61,8 @@ void init_drop_capabilities(const struct init *init)
     for (long i = 0; i < CAPABILITIES; i++) {
         long answer = SYS5(prctl, PR_CAPBSET_READ, i, 0, 0, 0);
         if (answer == 1) {
-            (void)SYS5(prctl, PR_CAPBSET_DROP, i, 0, 0, 0); /* an ordinary user may not, and needs not */
+            (void)SYS5(prctl, PR_CAPBSET_DROP, i, 0, 0,
+                       0); /* an ordinary user may not, and needs not */
         }
     }
     (void)SYS5(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -131,7 +131,8 @@ static long complete(struct spot *spot)
     }
     char held = spot->last[end];
     spot->last[end] = '\0';
-    bool fits = text_add(spot->path, PATH_BYTES, "/") && text_add(spot->path, PATH_BYTES, spot->last);
+    bool fits =
+        text_add(spot->path, PATH_BYTES, "/") && text_add(spot->path, PATH_BYTES, spot->last);
     spot->last[end] = held;
     return fits ? 0 : NAME_TOO_LONG;
 }

@@ -53,11 +53,8 @@ static struct sbx_init_plan *read_plan(void)
 
 noreturn void init_start(void)
 {
-    struct init init = {.child = 0,
-                        .signals_fd = -1,
-                        .birth_fd = -1,
-                        .hold_fd = -1,
-                        .listener_fd = -1};
+    struct init init = {
+        .child = 0, .signals_fd = -1, .birth_fd = -1, .hold_fd = -1, .listener_fd = -1};
     init.plan = read_plan();
     turn(&init, init.plan->argv);
     turn(&init, init.plan->env);

@@ -60,7 +60,8 @@ static long open_one(const char *name)
     int fd = open(name, flag, modes[next(6)]);
     if (fd < 0) return -1;
     long wrote = (flag & O_ACCMODE) != O_RDONLY ? write(fd, "text", 4) : 0;
-    int got = fcntl(fd, F_GETFL) & ~O_NOFOLLOW; /* the broker follows no link, so it never sets it */
+    int got =
+        fcntl(fd, F_GETFL) & ~O_NOFOLLOW; /* the broker follows no link, so it never sets it */
     close(fd);
     return wrote * 1000000 + got;
 }
