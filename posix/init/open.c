@@ -62,8 +62,8 @@ static void hand_over(const struct opening *opening, int fd)
     long answer = SYS3(ioctl, opening->call->init->listener_fd, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
     (void)SYS1(close, fd);
     if (answer < 0 || !is_one_step) {
-        call_answer(opening->call,
-                    answer); /* no room in its table; or it is gone, and this too fails */
+        /* A negative one: no room in its table; or it is gone, and then nobody waits for it. */
+        call_answer(opening->call, answer);
     }
 }
 
