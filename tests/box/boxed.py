@@ -129,6 +129,32 @@ def reap():
         pass
 
 
+def command_lines():
+    """{process: its words} of every process that can be looked at."""
+    found = {}
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            found[int(entry.name)] = words or f"[{(entry / 'comm').read_text().strip()}]"
+        except OSError:
+            pass
+    return found
+
+
+def owner_of(pid):
+    try:
+        return os.stat(f"/proc/{pid}").st_uid
+    except OSError:
+        return None
+
+
+def state_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return None
+
+
 def groups():
     """Control groups of boxes."""
     return {os.path.join(where, name) for where, names, _ in os.walk(CGROUPS) for name in names
@@ -235,6 +261,17 @@ class Box:
 
     def outcome(self, done):
         return self.t.outcome(done)
+
+    def processes(self):
+        """What is alive and belongs to this case: its user's, or what names its directory."""
+        mark = str(self.t.directory)
+        return {pid: words for pid, words in command_lines().items()
+                if pid != os.getpid() and state_of(pid) not in (None, "Z", "X")
+                and (mark in words or (self.options and owner_of(pid) == self.uid))}
+
+    def nothing_runs(self, what="", seconds=LEFT_SECONDS):
+        left = wait_until(lambda: not self.processes(), seconds)
+        self.t.true(left, f"{what}\nleft: {self.processes()}")
 
     def watch(self):
         return Host(self)
