@@ -17,6 +17,7 @@
 #include "posix/linux_landlock.h"
 #include "posix/linux_launch.h"
 #include "posix/linux_scratch.h"
+#include "posix/linux_tree.h"
 
 #include "common/base/banned.h"
 
@@ -139,6 +140,12 @@ static void verify(struct sbx_launch *launch, pid_t pid, int probe_answer)
         .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
         .landlock_probe = probe_answer,
     };
+    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = sbx_tree_parent_of(pid),
+                                                              .held = pid,
+                                                              .inside = pid,
+                                                              .program_fd = launch->init_fd,
+                                                              .plan_fd = launch->plan_fd,
+                                                              .filters = launch->filter_count});
     sbx_evidence_process(&launch->evidence, &held);
     sbx_launch_evidence(launch, pid);
 }
