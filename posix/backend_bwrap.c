@@ -132,23 +132,13 @@ static void close_mounts(struct bwrap_run *run)
 static enum sbx_code make_args(struct sbx_launch *launch, struct bwrap_run *run,
                                struct sbx_err *err)
 {
-    static const char *const fixed[] = {"--unshare-all",
-                                        "--unshare-user",
-                                        "--disable-userns",
-                                        "--die-with-parent",
-                                        "--new-session",
-                                        "--clearenv",
-                                        "--cap-drop",
-                                        "ALL",
-                                        "--as-pid-1",
-                                        "--hostname",
-                                        "sbx",
-                                        "--info-fd"};
     const struct sbx_policy *policy = launch->plan->policy;
     sbx_buf_init(&run->args, ARGS_MAX);
-    for (size_t i = 0; i < SBX_COUNT(fixed); i++) {
-        add(run, fixed[i]);
+    for (size_t i = 0; sbx_bwrap_always[i] != NULL; i++) {
+        add(run, sbx_bwrap_always[i]);
     }
+    add_two(run, "--hostname", "sbx");
+    add(run, "--info-fd");
     add_number(run, INFO_FD);
     if (policy->network == SBX_NET_INHERIT) {
         add(run, "--share-net");

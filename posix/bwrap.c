@@ -231,42 +231,28 @@ const char *sbx_bwrap_remedy(const struct sbx_bwrap_trouble *trouble)
     return "update bubblewrap" LANDLOCK;
 }
 
+const char *const sbx_bwrap_always[] = {"--unshare-all",    "--unshare-user",
+                                        "--disable-userns", "--die-with-parent",
+                                        "--new-session",    "--clearenv",
+                                        "--cap-drop",       "ALL",
+                                        "--as-pid-1",       NULL};
+
 /* A real box with everything a run needs of bwrap, and nothing in it but bwrap itself: by a name that leads to
  * it even when it lies below /tmp, which is another one there. */
 static enum sbx_code try_it(const struct sbx_bwrap *bwrap, struct sbx_err *err)
 {
     char text[2048];
     int status = 0;
-    const char *const argv[] = {bwrap->path,
-                                "--unshare-all",
-                                "--unshare-user",
-                                "--disable-userns",
-                                "--die-with-parent",
-                                "--new-session",
-                                "--clearenv",
-                                "--cap-drop",
-                                "ALL",
-                                "--ro-bind",
-                                "/",
-                                "/",
-                                "--dev",
-                                "/dev",
-                                "--proc",
-                                "/proc",
-                                "--ro-bind",
-                                "/proc/sys",
-                                "/proc/sys",
-                                "--size",
-                                "4096",
-                                "--tmpfs",
-                                "/tmp",
-                                "--remount-ro",
-                                "/dev",
-                                "--as-pid-1",
-                                "--",
-                                "/proc/self/exe",
-                                "--version",
-                                NULL};
+    const char *const rest[] = {
+        "--ro-bind",    "/",         "/",         "--dev",          "/dev",      "--proc",  "/proc",
+        "--ro-bind",    "/proc/sys", "/proc/sys", "--size",         "4096",      "--tmpfs", "/tmp",
+        "--remount-ro", "/dev",      "--",        "/proc/self/exe", "--version", NULL};
+    const char *argv[32] = {bwrap->path};
+    size_t count = 1;
+    for (size_t i = 0; sbx_bwrap_always[i] != NULL; i++) {
+        argv[count++] = sbx_bwrap_always[i];
+    }
+    memcpy(argv + count, rest, sizeof rest);
     if (sbx_capture(argv, TIMEOUT_MS, text, sizeof text, &status) && status == 0) {
         return SBX_OK;
     }

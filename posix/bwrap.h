@@ -15,6 +15,9 @@ struct sbx_bwrap {
     bool binds_descriptors; /* has --bind-fd: sources are pinned */
 };
 
+/* What every box is built with, whatever its policy; the probe tries the same. Ends with NULL. */
+extern const char *const sbx_bwrap_always[];
+
 /* Looks through the caller's PATH (absolute directories only), checks owner and mode, and asks for version and
  * options. The answers are remembered in sbx's own directory as long as the file, the kernel's boot and
  * the caller are the same. SBX_E_NOT_FOUND, SBX_E_UNTRUSTED or SBX_E_UNSUPPORTED with a remedy otherwise. */
