@@ -391,8 +391,8 @@ static int on_terminal(char **command)
 
 int main(int argc, char **argv)
 {
-    for (int fd = 3; fd < 64; fd++) {
-        if (fcntl(fd, F_GETFD) >= 0) inherited |= 1ull << fd;
+    for (int fd = 3; fd < 1024; fd++) {
+        if (fcntl(fd, F_GETFD) >= 0) inherited |= 1ull << (fd < 63 ? fd : 63);
     }
     places = argv + 1;
     self = argv[0];

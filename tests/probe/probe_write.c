@@ -282,11 +282,12 @@ static void immutable(void)
     const char *path = probe_path("work", "immutable");
     probe_make(path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int flags = FS_APPEND_FL;
+    int before = 0;
+    (void)ioctl(fd, FS_IOC_GETFLAGS, &before); /* the others stay: a file system may not let go of them */
+    int flags = before | FS_APPEND_FL;
     int result = ioctl(fd, FS_IOC_SETFLAGS, &flags);
     int error = errno;
-    flags = 0;
-    if (result == 0) (void)ioctl(fd, FS_IOC_SETFLAGS, &flags);
+    if (result == 0) (void)ioctl(fd, FS_IOC_SETFLAGS, &before);
     errno = error;
     probe_settle(result, "set the append-only flag");
 }
