@@ -128,8 +128,7 @@ def _(box):
 @each("a hundred million bytes of output pass sbx by: its memory stays small", USER)
 def _(box):
     t = box.t
-    if instrumented():
-        t.skip("plain-build", "a sanitizer multiplies memory")
+    bound = (96 if instrumented() else 16) * 1024  # a sanitizer multiplies memory; still less than what passes
     size = 100 * MIB
     path = t.project / "large"
     with path.open("wb") as file:
@@ -148,7 +147,7 @@ def _(box):
         t.equal(count, size)
         keeper = next(iter(below(process.pid)), None)
         for pid in (process.pid, keeper):
-            t.true(0 < peak_kib(pid) < 16 * 1024, f"{peak_kib(pid)} KiB")
+            t.true(0 < peak_kib(pid) < bound, f"{peak_kib(pid)} KiB")
         process.stdin.write(b"\n")
         process.stdin.close()
         process.wait(20)
