@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix/fault.h"
@@ -155,6 +157,17 @@ static enum sbx_code add_links(struct making *making, const char *path)
     return SBX_OK;
 }
 
+/* Follows links of the disk, and none of /proc that lead from one process into another's files. */
+static int open_source(const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
+        .resolve = RESOLVE_NO_MAGICLINKS,
+    };
+    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+    return fd < 0 && errno == ENOSYS ? open(path, O_PATH | O_CLOEXEC | flags) : fd;
+}
+
 /* The host's file or directory under its real name. `flags` may have O_NOFOLLOW. *out is NULL when it is absent
  * or out of the caller's reach, and `must_exist` is false. */
 static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, const char *path,
@@ -163,7 +176,7 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
     char real[PATH_MAX];
     struct stat info;
     *out = NULL;
-    AUTO_FD fd = open(path, O_PATH | O_CLOEXEC | flags);
+    AUTO_FD fd = open_source(path, flags);
     if (fd < 0) {
         int raw = errno;
         bool is_away = raw == ENOENT || raw == ENOTDIR || raw == EACCES || raw == ELOOP;
