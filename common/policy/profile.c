@@ -87,6 +87,9 @@ static const struct sbx_preset_rule *const workspace_rules[] = {disk_read, syste
                                                                 private_tmp, cwd_write, NULL};
 
 static const char *const no_names[] = {NULL};
+/* What a command of a developer cannot do without: "make" finds no compiler without PATH. Where things are and how text
+ * looks, no secret. */
+static const char *const mode_env[] = {"HOME", "LANG", "PATH", "TERM", NULL};
 static const char *const desktop_env[] = {"DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY",
                                           "XDG_RUNTIME_DIR", NULL};
 
@@ -111,13 +114,15 @@ const struct sbx_preset_row sbx_preset_rows[SBX_PRESET_COUNT] = {
                              false, false, desktop_rules, SBX_NET_INHERIT, SBX_SYSCALLS_INHERIT, 64,
                              64, desktop_env},
     [SBX_MODE_READ_ONLY] = {SBX_MODE_READ_ONLY, "read-only", "mode",
-                            "the disk read-only, private /tmp, no network", false, false,
-                            read_only_rules, SBX_NET_DENY, SBX_SYSCALLS_INHERIT, 0, 64, no_names},
+                            "the disk read-only, private /tmp, no network; of the environment "
+                            "HOME, LANG, PATH and TERM",
+                            false, false, read_only_rules, SBX_NET_DENY, SBX_SYSCALLS_INHERIT, 0,
+                            64, mode_env},
     [SBX_MODE_WORKSPACE_WRITE] = {SBX_MODE_WORKSPACE_WRITE, "workspace-write", "mode",
                                   "as read-only, and the working directory writable except what "
                                   "protect names; the default",
                                   false, false, workspace_rules, SBX_NET_DENY, SBX_SYSCALLS_INHERIT,
-                                  0, 64, no_names},
+                                  0, 64, mode_env},
     [SBX_MODE_DANGER_FULL_ACCESS] = {SBX_MODE_DANGER_FULL_ACCESS, "danger-full-access", "mode",
                                      "no sandbox; needs both keys (SBX_SANDBOX=none, "
                                      "SBX_ALLOW_NO_SANDBOX=1)",

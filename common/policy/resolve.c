@@ -281,6 +281,14 @@ static bool in_env_pass(const struct resolve *r, struct sbx_str name)
     return false;
 }
 
+static bool in_preset(const struct resolve *r, struct sbx_str name)
+{
+    const char *const *names = r->policy->preset->env_pass;
+    for (size_t i = 0; names[i] != NULL; i++)
+        if (same_name(r, names[i], name) && !in_env(r, name)) return true;
+    return false;
+}
+
 static void env_duplicate(const struct resolve *r, const struct sbx_text *name,
                           const char *key_path)
 {
@@ -334,6 +342,8 @@ static void resolve_env_pass(const struct resolve *r)
         const char *key = sbx_arena_printf(r->arena, "env_pass[%zu]", i);
         if (key == NULL) key = "env_pass";
         if (!check_env_name(r, &list->items[i], key)) continue;
+        /* What the preset passes too may be said again. */
+        if (in_preset(r, list->items[i].text)) continue;
         if (in_env(r, list->items[i].text) || in_env_pass(r, list->items[i].text))
             env_duplicate(r, &list->items[i], key);
         else

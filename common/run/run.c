@@ -55,6 +55,22 @@ static bool pass_term(struct sbx_arena *arena, struct sbx_policy *policy)
     return true;
 }
 
+static bool is_said(const struct sbx_manifest *manifest, const char *name)
+{
+    for (size_t i = 0; i < manifest->env_pass.count; i++)
+        if (sbx_str_is(manifest->env_pass.items[i].text, name)) return true;
+    return false;
+}
+
+/* Without a box only what the caller declared arrives: a mode passes variables into boxes. */
+static void drop_mode_variables(const struct sbx_manifest *manifest, struct sbx_policy *policy)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < policy->env_pass_count; i++)
+        if (is_said(manifest, policy->env_pass[i])) policy->env_pass[kept++] = policy->env_pass[i];
+    policy->env_pass_count = kept;
+}
+
 /* The default would end a shell while its user thinks; the administrator's bound still counts. */
 static void last_long(struct sbx_limits *limits)
 {
@@ -76,6 +92,8 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
     else
         sbx_os_facts(arena, &out->facts);
     select_backend(arena, input, out);
+    if (out->selection.backend == SBX_BACKEND_NONE)
+        drop_mode_variables(input->manifest, &out->policy);
     if (input->is_session) last_long(&out->policy.limits);
     if (input->wants_terminal && !pass_term(arena, &out->policy)) return sbx_err_nomem(err);
     enum sbx_backend_id described = sbx_plan_backend(&out->selection, &out->policy);

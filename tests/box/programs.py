@@ -78,6 +78,16 @@ def _(box):
     works(box, "python3", "-c", WRITTEN, says="clean\n")
 
 
+@each("a box of a mode has HOME, LANG, PATH and TERM of the caller, and nothing else of its environment")
+def _(box):
+    secret = {"PLANTED": "planted", "AWS_SECRET_ACCESS_KEY": "planted", "LD_LIBRARY_PATH": "/planted"}
+    done = box.sbx("run", "--", "env", env={**secret, "TERM": "dumb", "LANG": "C"})
+    names = {line.partition("=")[0] for line in done.out.splitlines()}
+    box.t.equal((done.status, names - {"HOME", "LANG", "PATH", "TERM"}), (0, set()), done)
+    box.t.has(done.out, "TERM=dumb\n", done)
+    box.t.lacks(done.out, "planted", done)
+
+
 @each("bash: process substitution, arrays, coprocesses, here strings")
 def _(box):
     box.has("bash")

@@ -29,6 +29,13 @@ def _(t):
     t.equal(variables(t), {})
 
 
+@promise("a mode's variables are for boxes: without one they arrive only when the caller says so")
+def _(t):
+    t.equal(variables(t, "--mode", "workspace-write"), {})
+    passed = variables(t, "--mode", "workspace-write", "-E", "LANG", env={"LANG": "C"})
+    t.equal(passed, {"LANG": "C"})
+
+
 @promise("exactly the declared pairs and the passed names arrive")
 def _(t):
     t.equal(variables(t, "-e", "A=1", "-e", "EMPTY=", "-e", "EQUALS=a=b=c", "--set-env=LONG=x y  z"),
