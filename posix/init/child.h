@@ -10,8 +10,9 @@ struct init_birth {
     int32_t step; /* INIT_BIRTH_READY, or the step that failed */
     int32_t raw;
     int32_t listener_fd;
-    int32_t is_killable; /* a call that was received is interrupted by nothing but the process' end */
-    int32_t probe; /* errno of the access that Landlock must refuse */
+    int32_t
+        is_killable; /* a call that was received is interrupted by nothing but the process' end */
+    int32_t probe;   /* errno of the access that Landlock must refuse */
 };
 
 /* As read(2). */

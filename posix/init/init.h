@@ -12,9 +12,9 @@ struct init {
     struct sbx_init_plan *plan; /* the block, private and writable */
     int child;                  /* the command; 0 before it is born and after it was reaped */
     int signals_fd;
-    int birth_fd;    /* read end: the child's failure, or its end when exec closed it; -1 after */
-    int hold_fd;     /* write end: one byte lets the child go; -1 after */
-    int listener_fd; /* creating calls that wait for an answer; -1: not watched */
+    int birth_fd;     /* read end: the child's failure, or its end when exec closed it; -1 after */
+    int hold_fd;      /* write end: one byte lets the child go; -1 after */
+    int listener_fd;  /* creating calls that wait for an answer; -1: not watched */
     bool is_killable; /* what waits there is interrupted by nothing but its end */
     bool is_started;
 };

@@ -20,8 +20,8 @@ CHANGES = ("chmod fchmod fchmodat2 chown fchown times own_times utimes xattr fxa
 LIBC = ctypes.CDLL(None, use_errno=True)
 SESSION_KEYRING = -3
 SYS_ADD_KEY, SYS_KEYCTL = (248, 250) if os.uname().machine == "x86_64" else (217, 219)
-# No account has this number: nothing else runs under it.
-OTHER_USER = 61234
+# No account has this number, and no other test that runs at the same time: nothing else runs under it.
+OTHER_USER = 65000 + os.getpid() % 400
 
 
 class Identity:

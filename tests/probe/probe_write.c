@@ -283,7 +283,8 @@ static void immutable(void)
     probe_make(path);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     int before = 0;
-    (void)ioctl(fd, FS_IOC_GETFLAGS, &before); /* the others stay: a file system may not let go of them */
+    (void)ioctl(fd, FS_IOC_GETFLAGS,
+                &before); /* the others stay: a file system may not let go of them */
     int flags = before | FS_APPEND_FL;
     int result = ioctl(fd, FS_IOC_SETFLAGS, &flags);
     int error = errno;
