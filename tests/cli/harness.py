@@ -238,7 +238,7 @@ class Case:
         required = os.environ.get("SBX_TEST_REQUIRE", "").split(",")
         if ("all" in required and not is_kernels) or feature in required:
             self._fail("", f'SBX_TEST_REQUIRE asks for "{feature}", which is missing: {reason}')
-        raise _Skip(reason)
+        raise _Skip(f"this kernel cannot: {reason}" if is_kernels else reason)
 
 
 def _without_duplicates(pairs):
