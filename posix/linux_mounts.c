@@ -42,7 +42,6 @@ struct making {
     const struct sbx_policy *policy;
     struct sbx_mounts *out;
     struct sbx_err *err;
-    size_t *order; /* unused slots keep their index for a stable sort */
 };
 
 void sbx_mounts_release(struct sbx_mounts *mounts)
@@ -427,12 +426,11 @@ static enum sbx_code settle(struct making *making)
 }
 
 /* A mount point that is missing in a directory of the host would be made there, and stay. */
-static enum sbx_code check_places(struct making *making)
+static enum sbx_code check_places(const struct making *making)
 {
-    struct sbx_mounts *out = making->out;
-    size_t kept = 0;
+    const struct sbx_mounts *out = making->out;
     for (size_t i = 0; i < out->count; i++) {
-        struct sbx_mount *mount = &out->items[i];
+        const struct sbx_mount *mount = &out->items[i];
         const struct sbx_mount *above = sbx_mounts_above(out, i);
         struct stat info;
         bool on_host =
@@ -445,9 +443,7 @@ static enum sbx_code check_places(struct making *making)
                               mount->path);
             return sbx_err_hint(making->err, "create it first, or leave it out of \"tmpfs\"");
         }
-        out->items[kept++] = *mount;
     }
-    out->count = kept;
     return SBX_OK;
 }
 
@@ -467,7 +463,7 @@ enum sbx_code sbx_mounts_make(struct sbx_arena *arena, const struct sbx_policy *
                               struct sbx_err *err)
 {
     AUTO_MOUNTS mounts = {.has_host_root = reads_root(policy)};
-    struct making making = {arena, policy, &mounts, err, NULL};
+    struct making making = {arena, policy, &mounts, err};
     enum sbx_code code = add_rules(&making);
     if (code == SBX_OK) {
         code = add_system(&making);
