@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "posix/linux_process.h"
 #include "posix/fd.h"
 #include "posix/linux_cgroup_internal.h"
 
@@ -19,39 +20,11 @@
 
 #define PREFIX "sbx-"
 
-/* When a process was started, in the kernel's ticks, or 0 when it has ended and was not waited for;
- * `who` is a number or "self". */
-static bool start_of(const char *who, uint64_t *out)
-{
-    enum { FIELDS_BETWEEN = 19 }; /* from the state, field 3, to the start, field 22 */
-    char path[64];
-    char text[1024];
-    (void)snprintf(path, sizeof path, "/proc/%s/stat", who);
-    if (!sbx_cgroup_file_read(AT_FDCWD, path, text, sizeof text)) {
-        return false;
-    }
-    /* "pid (name) state parent …"; a name may hold parentheses, what follows may not. */
-    const char *at = strrchr(text, ')');
-    if (at == NULL || at[1] != ' ') {
-        return false;
-    }
-    if (at[2] == 'Z' || at[2] == 'X') {
-        *out = 0;
-        return true;
-    }
-    struct sbx_str rest = sbx_str(at + 2);
-    struct sbx_str field = {NULL, 0};
-    for (int i = 0; i <= FIELDS_BETWEEN; i++) {
-        (void)sbx_str_split(rest, ' ', &field, &rest);
-    }
-    return sbx_str_to_u64(field, out);
-}
-
 bool sbx_cgroup_name_next(char out[SBX_CGROUP_NAME_MAX])
 {
     static atomic_uint sequence;
     uint64_t start = 0;
-    if (!start_of("self", &start)) {
+    if (!sbx_process_start(getpid(), &start)) {
         return false;
     }
     (void)snprintf(out, SBX_CGROUP_NAME_MAX, PREFIX "%d-%" PRIu64 "-%u", (int)getpid(), start,
@@ -87,18 +60,6 @@ static bool parse_name(const char *name, struct owner *out)
                    number);
     *out = (struct owner){(pid_t)pid, start};
     return strcmp(name, again) == 0;
-}
-
-/* When in doubt, alive: its /proc may be hidden from us. */
-static bool is_dead(const struct owner *owner)
-{
-    char who[24];
-    uint64_t start = 0;
-    (void)snprintf(who, sizeof who, "%d", (int)owner->pid);
-    if (start_of(who, &start)) {
-        return start != owner->start;
-    }
-    return kill(owner->pid, 0) != 0 && errno == ESRCH;
 }
 
 /* ---- recovery ---------------------------------------------------------------------------------- */
@@ -170,7 +131,8 @@ static void recover_place(struct work *work, const struct sbx_cgroup_place *plac
             const char *name = block + at + NAME_AT;
             memcpy(&length, block + at + LENGTH_AT, sizeof length);
             work->looked_at++;
-            if (parse_name(name, &owner) && is_ours(place->parent_fd, name) && is_dead(&owner)) {
+            if (parse_name(name, &owner) && is_ours(place->parent_fd, name) &&
+                sbx_process_is_dead(owner.pid, owner.start)) {
                 recover(work, name);
             }
         }

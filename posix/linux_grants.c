@@ -13,6 +13,7 @@
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/linux_landlock.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -213,7 +214,6 @@ static enum sbx_code grant(struct granting *granting, int fd, const char *path, 
 static enum sbx_code grant_rule(struct granting *granting, const struct sbx_rule *rule)
 {
     char real[PATH_MAX];
-    char entry[64];
     AUTO_FD fd = open(rule->path.text, O_PATH | O_CLOEXEC);
     if (fd < 0) {
         int raw = errno;
@@ -222,10 +222,7 @@ static enum sbx_code grant_rule(struct granting *granting, const struct sbx_rule
                            : sbx_err_errno(granting->err, raw, "open",
                                            "cannot open \"%s\" for the box", rule->path.text);
     }
-    (void)snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
-    ssize_t got = readlink(entry, real, sizeof real - 1);
-    real[got > 0 ? got : 0] = '\0';
-    if (real[0] != '/') {
+    if (!sbx_fd_name(fd, real)) {
         return sbx_err_set(granting->err, SBX_E_IO, "cannot tell where \"%s\" leads",
                            rule->path.text);
     }

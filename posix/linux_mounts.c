@@ -14,6 +14,7 @@
 
 #include "posix/fault.h"
 #include "posix/fd.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -70,18 +71,6 @@ static struct sbx_mount *push(struct making *making, enum sbx_mount_kind kind, c
 }
 
 /* ---- real paths ---------------------------------------------------------------------------------- */
-
-static bool name_of(int fd, char out[PATH_MAX])
-{
-    char entry[64];
-    (void)snprintf(entry, sizeof entry, "/proc/self/fd/%d", fd);
-    ssize_t got = readlink(entry, out, PATH_MAX - 1);
-    if (got <= 0 || got == PATH_MAX - 1 || out[0] != '/') {
-        return false;
-    }
-    out[got] = '\0';
-    return true;
-}
 
 /* Where a walk along a path is: everything in `real` is a directory, `rest` is still to go. */
 struct walk {
@@ -183,7 +172,7 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
                                       : sbx_err_errno(making->err, raw, "open",
                                                       "cannot open \"%s\" for the box", path);
     }
-    if (fstat(fd, &info) != 0 || !name_of(fd, real)) {
+    if (fstat(fd, &info) != 0 || !sbx_fd_name(fd, real)) {
         int raw = errno;
         return sbx_err_errno(making->err, raw, "fstat", "cannot look at \"%s\"", path);
     }
@@ -209,7 +198,7 @@ static enum sbx_code add_tmpfs(struct making *making, const struct sbx_rule *rul
 {
     char real[PATH_MAX];
     AUTO_FD fd = open(rule->path.text, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    bool has_name = fd >= 0 && name_of(fd, real);
+    bool has_name = fd >= 0 && sbx_fd_name(fd, real);
     struct sbx_mount *mount = push(making, SBX_MOUNT_TMPFS, has_name ? real : rule->path.text);
     if (mount == NULL) {
         return SBX_E_NOMEM;

@@ -11,6 +11,7 @@
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/linux_names_internal.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -72,15 +73,9 @@ int sbx_names_open_target(int at, const char *path, int flags)
 /* The kernel adds " (deleted)" to a name that is gone, and gives names of other roots: hence the look back. */
 bool sbx_names_path_of(int fd, const struct stat *info, char out[PATH_MAX])
 {
-    char link[64];
     struct stat back = {0};
-    (void)snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    ssize_t len = readlink(link, out, PATH_MAX - 1);
-    if (len <= 0 || len >= PATH_MAX - 1 || out[0] != '/') {
-        return false;
-    }
-    out[len] = '\0';
-    return lstat(out, &back) == 0 && back.st_dev == info->st_dev && back.st_ino == info->st_ino;
+    return sbx_fd_name(fd, out) && lstat(out, &back) == 0 && back.st_dev == info->st_dev &&
+           back.st_ino == info->st_ino;
 }
 
 /* ---- packed listings ---- */

@@ -14,6 +14,7 @@
 
 #include "posix/fault.h"
 #include "posix/fd.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -121,25 +122,6 @@ void sbx_scratch_remove(const char *path)
     }
 }
 
-/* A process' start time, which with its number is its own for good; 0 when there is no such process. */
-static unsigned long long start_of(long pid)
-{
-    char path[64];
-    char text[1024];
-    (void)snprintf(path, sizeof path, "/proc/%ld/stat", pid);
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : sbx_fd_read(fd, text, sizeof text - 1);
-    if (got <= 0) {
-        return 0;
-    }
-    text[got] = '\0';
-    char *at = strrchr(text, ')');
-    for (int i = 0; at != NULL && i < 20; i++) {
-        at = strchr(at + 1, ' ');
-    }
-    return at == NULL ? 0 : strtoull(at + 1, NULL, 10);
-}
-
 static void remove_dead(const char *base)
 {
     DIR *dir = opendir(base);
@@ -153,7 +135,7 @@ static void remove_dead(const char *base)
         char path[512];
         struct stat info;
         int len = snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
-        if (*end == '-' && start != 0 && start_of(pid) != start && len > 0 &&
+        if (*end == '-' && start != 0 && sbx_process_is_dead((pid_t)pid, start) && len > 0 &&
             (size_t)len < sizeof path && lstat(path, &info) == 0 && S_ISDIR(info.st_mode) &&
             info.st_uid == geteuid()) {
             sbx_scratch_remove(path);
@@ -166,10 +148,13 @@ static void remove_dead(const char *base)
 
 enum sbx_code sbx_scratch_make(const char *base, char *out, size_t size, struct sbx_err *err)
 {
-    remove_dead(base);
+    uint64_t start = 0;
     char path[512];
+    remove_dead(base);
+    (void)!sbx_process_start(getpid(),
+                             &start); /* without it the directory is never taken for a dead one's */
     int len = snprintf(path, sizeof path, "%s/" PREFIX "%ld-%llu-XXXXXX", base, (long)getpid(),
-                       start_of(getpid()));
+                       (unsigned long long)start);
     if (len < 0 || (size_t)len >= sizeof path || (size_t)len >= size) {
         return sbx_err_set(err, SBX_E_LIMIT, "the name of the temporary directory is too long");
     }

@@ -290,8 +290,8 @@ static void a_box_without_network_reaches_nobody(void)
         {"wget: unable to resolve host address ‘example.com’", "network connect example.com"},
         {"Resolving example.com (example.com)... failed: Temporary failure in name resolution.",
          "network connect example.com"},
-        {"E: Failed: Temporary failure resolving 'deb.debian.org'",
-         "network connect deb.debian.org"},
+        {"E: Failed: Temporary failure resolving 'archive.example.org'",
+         "network connect archive.example.org"},
         {"npm ERR! request to https://registry.example.org/x failed, reason: getaddrinfo EAI_AGAIN "
          "registry.example.org",
          "network connect registry.example.org"},
