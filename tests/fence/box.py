@@ -14,7 +14,8 @@ import tempfile
 import threading
 
 from table import CASES
-from world import Host, Identity, World, cgroups, dangerous, differences, fingerprint, mounts, processes_of, remove
+from world import Host, Identity, World, cgroups, dangerous, differences, fingerprint, left_cgroups, \
+    mounts, processes_of, remove
 
 PROBE = os.environ["SBX_PROBE"]
 SECONDS = 90
@@ -287,7 +288,7 @@ def harm(world, before):
     found["no set-user-ID file, device or capability is left"] = dangerous(world.work) + dangerous(world.work2)
     found["no process is left"] = processes_of(world.top, (world.bystander.pid,))
     found["no mount is left"] = sorted(set(mounts()) ^ set(before["mounts"]))
-    found["no cgroup is left"] = sorted(cgroups() - before["cgroups"])
+    found["no cgroup is left"] = left_cgroups(before["cgroups"])
     found["no host process was signalled"] = [f"{world.got_signals()} signals"] if world.got_signals() else []
     return found
 

@@ -20,7 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
 import box  # noqa: E402
 import harness  # noqa: E402
 from table import BACKENDS  # noqa: E402
-from world import Identity, World, cgroups, mounts, processes_of  # noqa: E402
+from world import Identity, World, cgroups, left_cgroups, mounts, processes_of  # noqa: E402
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,13 +158,13 @@ def bound(function, backend, identity):
         missing = box.unusable(backend, identity)
         if missing:
             t.skip(*missing)
-        before = (mounts(), cgroups())
+        before, groups = mounts(), cgroups()
         setting = Setting(t, backend, identity)
         try:
             function(setting)
         finally:
             setting.close()
-        t.equal((mounts(), cgroups()), before, "mounts and cgroups are as before")
+        t.equal((mounts(), left_cgroups(groups)), (before, []), "mounts and cgroups are as before")
     return run
 
 

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 
 SECRET = b"planted:secret\n"
 CHANGES = ("chmod fchmod fchmodat2 chown fchown times own_times utimes xattr fxattr remove_xattr truncate rename "
@@ -326,3 +327,14 @@ def cgroups():
         found |= {os.path.join(root, name) for name in directories
                   if name.startswith("sbx-") and not owner_lives(name)}
     return found
+
+
+def left_cgroups(before):
+    """Groups that were not there before and are still there a second later. Tests that kill sbx run beside this one: what
+    they leave is gone by then, as is promised of every box."""
+    found = cgroups() - before
+    end = time.monotonic() + 1
+    while found and time.monotonic() < end:
+        time.sleep(0.05)
+        found &= cgroups()
+    return sorted(found)
