@@ -2,29 +2,31 @@
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 300
 LANES ?=
+BENCH ?=
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint fuzz coverage package docs clean format
+.PHONY: help run test bench lint fuzz coverage coverage-windows package docs clean format
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## install what is missing, build, explain and run a command in a box
 	@scripts/install-deps run
-	@cmake --preset linux-release -DBUILD_TESTING=OFF >/dev/null
-	@cmake --build --preset linux-release -j $(JOBS)
-	@scripts/demo build/linux-release/bin/sbx
+	@scripts/build-static
+	@scripts/demo build/linux-static/bin/sbx
 
 test: ## every test lane, then one table (LANES="linux-debug lint" picks some)
 	@scripts/install-deps test lint fuzz
 	@scripts/test $(LANES)
 
-bench: ## start-up cost and throughput of the release build
+bench: ## sbx beside the peers that can be had, into docs/bench (SBX_BENCH_QUICK=1: a try)
 	@scripts/install-deps bench
+	@test "$(SBX_BENCH_OFFLINE)" = 1 || scripts/install-deps bench-peers || echo "bench: peers are missing" >&2
+	@scripts/build-static --target sbx sbx-pool-driver
 	@cmake --preset linux-release >/dev/null
 	@cmake --build --preset linux-release -j $(JOBS)
-	@python3 -B scripts/bench build/linux-release
+	@python3 -B scripts/bench build/linux-release --sbx build/linux-static/bin/sbx $(BENCH)
 
 lint: ## clang-tidy, cppcheck, clang-format, shellcheck, and the lint tests
 	@scripts/install-deps lint test
@@ -42,6 +44,10 @@ fuzz: ## every fuzz target for FUZZ_SECONDS (300)
 coverage: ## line and branch coverage of the unit and CLI tests, in build/coverage
 	@scripts/install-deps coverage
 	@scripts/coverage
+
+coverage-windows: ## line coverage of win/ by the tests under Wine, in build/coverage-windows
+	@scripts/install-deps test coverage
+	@scripts/coverage-windows
 
 package: ## release archives for Linux and Windows, in build/packages
 	@scripts/install-deps run test

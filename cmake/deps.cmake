@@ -2,7 +2,7 @@
 # pkg-config: Debian's -dev packages ship only .pc files.
 
 # What was found in another prefix than today's is forgotten.
-if(NOT "${sbx_found_below}" STREQUAL "${SBX_MINGW_PREFIX}")
+if(NOT "${sbx_found_below}" STREQUAL "${SBX_CROSS_PREFIX}")
   get_cmake_property(cached CACHE_VARIABLES)
   foreach(variable IN LISTS cached)
     if(variable MATCHES "^(sbx_|pkgcfg_|__pkg_config_checked_)|_DIR$"
@@ -11,7 +11,12 @@ if(NOT "${sbx_found_below}" STREQUAL "${SBX_MINGW_PREFIX}")
     endif()
   endforeach()
 endif()
-set(sbx_found_below "${SBX_MINGW_PREFIX}" CACHE INTERNAL "")
+set(sbx_found_below "${SBX_CROSS_PREFIX}" CACHE INTERNAL "")
+
+# Nothing but the system's own DLLs next to sbx.exe: MSYS2 has import libraries beside the static ones.
+if(MINGW)
+  set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 
 # sbx_dependency(<dep> PACKAGE <config package> TARGETS <its targets, best first> PKGCONFIG <module>)
 function(sbx_dependency name)
@@ -30,7 +35,7 @@ function(sbx_dependency name)
 endfunction()
 
 sbx_dependency(jansson PACKAGE jansson TARGETS jansson::jansson PKGCONFIG jansson)
-if(CMAKE_SYSTEM_NAME STREQUAL "Linux") # only tools of the build link it
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SBX_STATIC) # only tools of the build link it
   sbx_dependency(libseccomp PACKAGE libseccomp TARGETS libseccomp::libseccomp PKGCONFIG libseccomp)
 endif()
 if(BUILD_TESTING)

@@ -12,8 +12,13 @@ if(NOT WIN32)
 endif()
 
 # No -DNDEBUG: an assertion that does not hold in the field had better stop us there too.
-set(CMAKE_C_FLAGS_DEBUG "-Og -g3")
-set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
+if(MSVC) # clang-cl: the names of cl's flags
+  set(CMAKE_C_FLAGS_DEBUG "/Od /Z7")
+  set(CMAKE_C_FLAGS_RELEASE "/O2 /Z7")
+else()
+  set(CMAKE_C_FLAGS_DEBUG "-Og -g3")
+  set(CMAKE_C_FLAGS_RELEASE "-O2 -g")
+endif()
 if(SBX_COVERAGE)
   set(CMAKE_C_FLAGS_DEBUG "-O0 -g") # lines as they are written
 endif()
@@ -24,8 +29,13 @@ else()
 endif()
 
 # ---- warnings -----------------------------------------------------------------------------------
+if(MSVC)
+  target_compile_options(sbx_flags INTERFACE /W4) # what the others call -Wall -Wextra; its -Wall is everything
+else()
+  target_compile_options(sbx_flags INTERFACE -Wall -Wextra)
+endif()
 target_compile_options(sbx_flags INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wformat=2 -Wundef -Wvla
+  -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wformat=2 -Wundef -Wvla
   -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings -Wimplicit-fallthrough
   -Wdouble-promotion -Wcast-qual -Wswitch-enum)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
@@ -48,6 +58,13 @@ if(WIN32)
 else()
   target_compile_definitions(sbx_flags INTERFACE _GNU_SOURCE)
 endif()
+if(MSVC)
+  if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "cl.exe is not supported: use clang-cl (the preset windows-clang-cl)")
+  endif()
+  # The names of the C standard are not deprecated, whatever the headers say.
+  target_compile_definitions(sbx_flags INTERFACE _CRT_SECURE_NO_WARNINGS _CRT_NONSTDC_NO_WARNINGS)
+endif()
 if(MINGW)
   target_compile_definitions(sbx_flags INTERFACE __USE_MINGW_ANSI_STDIO=1)
   # Nothing but the system's own DLLs next to sbx.exe.
@@ -55,53 +72,11 @@ if(MINGW)
 endif()
 
 # ---- hardening ----------------------------------------------------------------------------------
-target_compile_options(sbx_flags INTERFACE
-  -fstack-protector-strong -fno-delete-null-pointer-checks -fno-strict-overflow -fno-common
-  -ftrivial-auto-var-init=zero)
-if(CMAKE_C_COMPILER_ID MATCHES "Clang" AND CMAKE_C_COMPILER_VERSION VERSION_LESS 16)
-  # Before 16 clang wants a second flag to say one really means zero.
-  target_compile_options(sbx_flags INTERFACE
-    -enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
-endif()
-if(NOT APPLE AND NOT WIN32)
-  # Windows probes large frames by itself (__chkstk), and GCC 12 crashes on the two together.
-  target_compile_options(sbx_flags INTERFACE -fstack-clash-protection)
-endif()
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$" AND NOT APPLE)
-  target_compile_options(sbx_flags INTERFACE -fcf-protection=full)
-endif()
-if(NOT sbx_instrumented)
-  # The sanitizers have their own interceptors for what _FORTIFY_SOURCE replaces. Some distributions
-  # predefine a lower level, hence -U.
-  target_compile_options(sbx_flags INTERFACE -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
-endif()
-if(MINGW)
-  # On the link line -fstack-protector-strong brings libssp, which has __strcpy_chk and friends too.
-  # The three PE flags are ld's default since 2.40; older ones need to be told.
-  target_link_options(sbx_flags INTERFACE -fstack-protector-strong
-    LINKER:--dynamicbase,--nxcompat,--high-entropy-va)
-elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  target_link_options(sbx_flags INTERFACE
-    LINKER:-z,relro,-z,now,-z,noexecstack,-z,separate-code LINKER:--as-needed)
-endif()
-
-# ---- size and reproducibility -------------------------------------------------------------------
-target_compile_options(sbx_flags INTERFACE -ffunction-sections -fdata-sections)
-if(NOT SBX_COVERAGE)
-  # The build directory usually lies inside the source tree, and the compilers take the last map that
-  # matches. gcovr needs the true names.
-  target_compile_options(sbx_flags INTERFACE
-    -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${PROJECT_BINARY_DIR}/=)
-endif()
-if(APPLE)
-  target_link_options(sbx_flags INTERFACE LINKER:-dead_strip)
+if(MSVC)
+  include(cmake/flags_msvc.cmake)
 else()
-  target_link_options(sbx_flags INTERFACE LINKER:--gc-sections)
+  include(cmake/flags_gnu.cmake)
 endif()
-if(MINGW)
-  target_link_options(sbx_flags INTERFACE LINKER:--no-insert-timestamp)
-endif()
-# No link-time optimisation: with GCC 12 its result depends on the directory it is built in.
 
 # ---- instrumentation ----------------------------------------------------------------------------
 if(SBX_SANITIZE)
@@ -114,7 +89,8 @@ if(SBX_FUZZ)
   list(APPEND sbx_sanitize -fsanitize=fuzzer-no-link)
 endif()
 if(SBX_COVERAGE)
-  list(APPEND sbx_sanitize --coverage)
+  # Threads count too, and a lost update may leave a count below zero.
+  list(APPEND sbx_sanitize --coverage -fprofile-update=atomic)
 endif()
 if(sbx_sanitize)
   target_compile_options(sbx_flags INTERFACE ${sbx_sanitize})

@@ -1,5 +1,5 @@
-# Toolchain: 64-bit Windows with MinGW-w64, tests run under Wine. SBX_MINGW_PREFIX (environment or
-# -D) names the prefix that scripts/mingw-deps filled with our cross-built libraries.
+# Toolchain: 64-bit Windows with MinGW-w64, tests run under Wine. SBX_CROSS_PREFIX (environment or
+# -D) names the prefix that scripts/cross-deps filled with our cross-built libraries.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(_sbx_triple x86_64-w64-mingw32)
@@ -13,18 +13,18 @@ else()
 endif()
 set(CMAKE_RC_COMPILER ${_sbx_triple}-windres)
 
-if(DEFINED ENV{SBX_MINGW_PREFIX})
+if(DEFINED ENV{SBX_CROSS_PREFIX})
   # FORCE: the prefix gets another name when a library is added, and an old build tree must follow.
-  set(SBX_MINGW_PREFIX $ENV{SBX_MINGW_PREFIX} CACHE PATH "Cross-built libraries" FORCE)
+  set(SBX_CROSS_PREFIX $ENV{SBX_CROSS_PREFIX} CACHE PATH "Cross-built libraries" FORCE)
 endif()
-set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SBX_MINGW_PREFIX)
-set(CMAKE_FIND_ROOT_PATH /usr/${_sbx_triple} ${SBX_MINGW_PREFIX})
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SBX_CROSS_PREFIX)
+set(CMAKE_FIND_ROOT_PATH /usr/${_sbx_triple} ${SBX_CROSS_PREFIX})
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
 set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # LIBDIR, not PATH: the machine's own libraries must never be found.
-set(ENV{PKG_CONFIG_LIBDIR} ${SBX_MINGW_PREFIX}/lib/pkgconfig)
+set(ENV{PKG_CONFIG_LIBDIR} ${SBX_CROSS_PREFIX}/lib/pkgconfig)
 
 find_program(_sbx_wine NAMES wine wine64)
 if(_sbx_wine)

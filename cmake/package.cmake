@@ -12,6 +12,10 @@ if(NOT WIN32)
     install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
   endforeach()
 endif()
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  # Where AppArmor lets only named programs make user namespaces; it does nothing elsewhere.
+  install(FILES installer/linux/apparmor/sbx DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/apparmor.d)
+endif()
 
 # The completions are what the program itself prints, so they cannot differ from its option table.
 if(TARGET sbx AND NOT CMAKE_CROSSCOMPILING)

@@ -38,23 +38,30 @@ function(sbx_unit_test name)
   set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77)
 endfunction()
 
-# sbx_cli_test(cli_help SCRIPT help.py [ARGS a b] [TIMEOUT 60])
-# A Python script that runs the built sbx and prints TAP. It finds in its environment SBX (the program),
+# The program as it is shipped (build/linux-static), where a lane has built it: boxes are tried with it.
+set(SBX_SHIPPED "" CACHE FILEPATH "An sbx for the tests of boxes instead of the one that is built here")
+
+# sbx_cli_test(cli_help SCRIPT help.py [ARGS a b] [TIMEOUT 60] [SHIPPED])
+# A Python script that runs the built sbx, or the shipped one, and prints TAP. It finds in its environment SBX (the program),
 # SBX_RUNNER (what runs it: empty, or Wine for a cross-build) and SBX_PLATFORM (linux, darwin, windows).
 function(sbx_cli_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT" "ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "SHIPPED" "SCRIPT;TIMEOUT" "ARGS")
   sbx_refuse_unparsed("sbx_cli_test(${name})" "${arg_UNPARSED_ARGUMENTS}")
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
   find_package(Python3 COMPONENTS Interpreter REQUIRED)
   string(TOLOWER ${CMAKE_SYSTEM_NAME} platform)
+  set(program $<TARGET_FILE:sbx>)
+  if(arg_SHIPPED AND SBX_SHIPPED)
+    set(program ${SBX_SHIPPED})
+  endif()
   # -B: no __pycache__ in the source tree.
   add_test(NAME ${name}
            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${arg_SCRIPT} ${arg_ARGS}
            WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   set_tests_properties(${name} PROPERTIES LABELS cli TIMEOUT ${arg_TIMEOUT} SKIP_RETURN_CODE 77
-    ENVIRONMENT "SBX=$<TARGET_FILE:sbx>;SBX_RUNNER=${CMAKE_CROSSCOMPILING_EMULATOR};SBX_PLATFORM=${platform}")
+    ENVIRONMENT "SBX=${program};SBX_RUNNER=${CMAKE_CROSSCOMPILING_EMULATOR};SBX_PLATFORM=${platform}")
 endfunction()
 
 # sbx_fuzz(fuzz_toml SOURCES fuzz_toml.c DEPS sbx_policy CORPUS corpus/toml)

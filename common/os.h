@@ -27,6 +27,19 @@ enum sbx_code sbx_os_context(struct sbx_arena *arena, struct sbx_context *out,
  * cannot be read is reported as absent. Cheap: no process is started. */
 void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out);
 
+/* One thing that `sbx doctor` looks at besides the backends. */
+struct sbx_check {
+    const char *group, *id;
+    bool is_ok;          /* else a warning */
+    const char *summary; /* in the arena, or static */
+    const char *remedy;  /* NULL: nothing to do */
+};
+#define SBX_CHECKS_MAX 16
+
+/* What this system has of such things; changes nothing. The number of rows filled in. */
+size_t sbx_os_checks(struct sbx_arena *arena, const struct sbx_context *context,
+                     struct sbx_check out[SBX_CHECKS_MAX]);
+
 /* The caller's variable as UTF-8 in `arena`; NULL when unset or not valid text. */
 const char *sbx_os_env(struct sbx_arena *arena, const char *name);
 

@@ -245,7 +245,11 @@ bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
         sbx_modes_save(&modes);
     }
     struct sbx_signals signals;
-    sbx_signals_catch(&signals, event_write);
+    if (plan->is_trial) {
+        sbx_signals_look(&signals);
+    } else {
+        sbx_signals_catch(&signals, event_write);
+    }
     struct attendant attendant = {
         .event_fd = event_read,
         .control_fd = control_write,

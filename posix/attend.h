@@ -10,6 +10,8 @@ struct sbx_attend {
     const struct sbx_plain_run *run;
     const char *path;          /* of a plain child */
     const struct sbx_box *box; /* NULL: a plain child */
+    bool
+        is_trial; /* nothing will run: a signal that comes meanwhile is for sbx, and is not lost in the box */
     void *state;
     void (*parted)(void *state); /* the keeper is forked: what is its own can be closed; or NULL */
     /* The command of a box is held; the answer says whether it may run. */

@@ -11,9 +11,7 @@
 #include "posix/bwrap.h"
 #include "posix/fault.h"
 #include "posix/fd.h"
-#include "posix/linux_landlock.h"
-#include "posix/linux_launch.h"
-#include "posix/linux_tree.h"
+#include "posix/linux_mounted.h"
 
 #include "common/base/banned.h"
 
@@ -158,74 +156,6 @@ static enum sbx_code make_args(struct sbx_launch *launch, struct bwrap_run *run,
                            &run->args_fd, err);
 }
 
-/* ---- Landlock ------------------------------------------------------------------------------------ */
-
-struct rules {
-    struct sbx_init_rule *items;
-    size_t count, capacity;
-};
-
-static bool add_rule(struct sbx_launch *launch, struct rules *rules, const char *path,
-                     uint64_t access)
-{
-    struct sbx_init_rule *rule = (struct sbx_init_rule *)sbx_arena_push(
-        launch->arena, &rules->items, &rules->count, &rules->capacity, sizeof *rule);
-    if (rule == NULL) {
-        return false;
-    }
-    rule->path = sbx_init_block_text(&launch->block, path);
-    rule->access = access;
-    return true;
-}
-
-/* The mounts say what is visible; Landlock says the same again, and besides that nothing but what is granted
- * is written, no device is controlled, and no process outside the box is signalled. */
-static enum sbx_code set_landlock(struct sbx_launch *launch, const struct bwrap_run *run,
-                                  struct sbx_err *err)
-{
-    static const struct {
-        const char *path;
-        bool is_terminal;
-    } devices[] = {
-        {"/dev/null", false}, {"/dev/zero", false}, {"/dev/full", false}, {"/dev/tty", true}};
-    unsigned abi = launch->landlock_abi;
-    struct sbx_init_plan *plan = &launch->block.plan;
-    struct rules rules = {0};
-    /* One end of a socketpair could still be bound to a name, which no filter sees. */
-    uint64_t no_sockets = launch->filters[0] == SBX_FILTER_DENY ? SBX_LANDLOCK_MAKE_SOCK : 0;
-    if (abi == 0) {
-        plan->flags |= SBX_INIT_NO_LANDLOCK;
-        return SBX_OK;
-    }
-    bool ok = add_rule(launch, &rules, "/", sbx_landlock_read(abi, true)) &&
-              add_rule(launch, &rules, "/dev/pts",
-                       sbx_landlock_device(abi, true) | SBX_LANDLOCK_READ_DIR);
-    for (size_t i = 0; i < SBX_COUNT(devices) && ok; i++) {
-        ok = add_rule(launch, &rules, devices[i].path,
-                      sbx_landlock_device(abi, devices[i].is_terminal));
-    }
-    for (size_t i = 0; i < run->mounts.count && ok; i++) {
-        const struct sbx_mount *mount = &run->mounts.items[i];
-        if (mount->kind == SBX_MOUNT_WRITE || mount->kind == SBX_MOUNT_TMPFS) {
-            bool is_directory = mount->kind == SBX_MOUNT_TMPFS || mount->is_directory;
-            ok = add_rule(launch, &rules, mount->path,
-                          sbx_landlock_write(abi, is_directory) & ~no_sockets);
-        }
-    }
-    if (!ok) {
-        return sbx_err_nomem(err);
-    }
-    plan->handled_files = sbx_landlock_files(abi);
-    plan->scoped = sbx_landlock_scopes(abi);
-    if (launch->plan->policy->network == SBX_NET_INHERIT) {
-        plan->scoped &= ~SBX_LANDLOCK_SCOPE_ABSTRACT_UNIX; /* part of the host's network */
-    }
-    plan->rules =
-        sbx_init_block_array(&launch->block, rules.items, rules.count, sizeof rules.items[0]);
-    plan->probe = sbx_init_block_text(&launch->block, "/dev/random");
-    return SBX_OK;
-}
-
 /* ---- evidence ------------------------------------------------------------------------------------ */
 
 /* bwrap writes a small JSON object; only one number of it is needed. */
@@ -238,77 +168,25 @@ static pid_t first_process(const struct bwrap_run *run)
     return at == NULL ? -1 : (pid_t)strtol(at + 12, NULL, 10);
 }
 
-static pid_t held_process(pid_t first)
+static void verify(struct sbx_launch *launch, const struct sbx_report *report)
 {
-    static struct sbx_tree tree;
-    tree.count = 0;
-    if (first <= 0 || (!sbx_tree_add_listed(&tree, first) && !sbx_tree_add_scanned(&tree, first))) {
-        return -1;
-    }
-    return tree.count == 1 ? tree.node[0].pid : -1;
-}
-
-static void verify(struct sbx_launch *launch, pid_t inside, int probe)
-{
-    struct bwrap_run *run = (struct bwrap_run *)launch->state;
-    bool has_network = launch->plan->policy->network != SBX_NET_INHERIT;
+    const struct bwrap_run *run = (const struct bwrap_run *)launch->state;
     char version[64];
-    pid_t first = first_process(run);
     (void)snprintf(version, sizeof version, "bubblewrap %u.%u.%u", run->bwrap.major,
                    run->bwrap.minor, run->bwrap.patch);
     sbx_evidence_add(&launch->evidence, "helper", run->bwrap.path, version, true);
-    struct sbx_held held = {
-        .pid = held_process(first),
-        .namespaces =
-            has_network ? "user mnt pid net ipc uts cgroup" : "user mnt pid ipc uts cgroup",
-        .user = launch->account.user,
-        .group = launch->account.group,
-        .maps_ids = true,
-        .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
-        .landlock_probe = launch->landlock_abi == 0 ? -1 : probe,
-    };
-    sbx_evidence_add(&launch->evidence, "held-process", "one", held.pid > 0 ? "one" : "not found",
-                     held.pid > 0);
-    if (held.pid <= 0) {
-        return;
-    }
-    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = first,
-                                                              .held = held.pid,
-                                                              .inside = inside,
-                                                              .program_fd = launch->init_fd,
-                                                              .plan_fd = launch->plan_fd,
-                                                              .filters = launch->filter_count,
-                                                              .is_namespace = true});
-    sbx_evidence_process(&launch->evidence, &held);
-    sbx_evidence_mounts(&launch->evidence, held.pid, launch->plan->policy, &run->mounts);
-    sbx_evidence_rules(&launch->evidence, held.pid, launch->plan->policy);
-    sbx_launch_evidence(launch, held.pid);
+    sbx_mounted_verify(launch, &(struct sbx_mounted){.mounts = &run->mounts,
+                                                     .first = first_process(run),
+                                                     .inside = report->pid,
+                                                     .probe = report->raw});
 }
 
 /* ---- running ------------------------------------------------------------------------------------- */
 
 static enum sbx_code prepare(struct sbx_launch *launch, struct bwrap_run *run, struct sbx_err *err)
 {
-    struct sbx_found_list found = {0};
-    const struct sbx_policy *policy = launch->plan->policy;
-    const char *cache =
-        policy->context.state_dir.len == 0
-            ? NULL
-            : sbx_arena_printf(launch->arena, "%s/names", policy->context.state_dir.text);
-    enum sbx_code code = sbx_names_find(launch->arena, policy, cache, &found, err);
-    if (code == SBX_OK) {
-        code = sbx_mounts_make(launch->arena, policy, &found, &run->mounts, err);
-    }
-    if (code == SBX_OK) {
-        code = sbx_launch_names(launch, &run->mounts, &found, err);
-    }
-    if (code == SBX_OK) {
-        code = set_landlock(launch, run, err);
-    }
-    if (code == SBX_OK) {
-        code = make_args(launch, run, err);
-    }
-    return code;
+    enum sbx_code code = sbx_mounted_prepare(launch, &run->mounts, err);
+    return code == SBX_OK ? make_args(launch, run, err) : code;
 }
 
 static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *plan,

@@ -126,28 +126,33 @@ static enum sbx_code make_scratch(struct sbx_launch *launch, struct sbx_err *err
     return SBX_OK;
 }
 
-static void verify(struct sbx_launch *launch, pid_t pid, int probe_answer)
+static void verify(struct sbx_launch *launch, const struct sbx_report *report)
 {
     char text[64];
     (void)snprintf(text, sizeof text, "Landlock ABI %u", launch->landlock_abi);
     sbx_evidence_add(&launch->evidence, "helper", "sbx-init", text, true);
+    AUTO_PROC first;
+    AUTO_PROC proc;
+    sbx_proc_open(&first, sbx_tree_parent_of(report->pid));
+    sbx_proc_open(&proc, report->pid);
     struct sbx_held held = {
-        .pid = pid,
-        .namespaces = "",
+        .proc = &proc,
+        .own = &launch->own,
         .user = launch->account.user,
         .group = launch->account.group,
         .keeps_bounding = launch->account.user != 0,
         .filters = launch->filter_count + (launch->watches_names ? 1 : 0),
-        .landlock_probe = probe_answer,
+        .landlock_probe = report->raw,
     };
-    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.pid = sbx_tree_parent_of(pid),
-                                                              .held = pid,
-                                                              .inside = pid,
+    sbx_evidence_first(&launch->evidence, &(struct sbx_first){.proc = &first,
+                                                              .held = &proc,
+                                                              .own = &launch->own,
+                                                              .inside = report->pid,
                                                               .program_fd = launch->init_fd,
                                                               .plan_fd = launch->plan_fd,
                                                               .filters = launch->filter_count});
     sbx_evidence_process(&launch->evidence, &held);
-    sbx_launch_evidence(launch, pid);
+    sbx_launch_evidence(launch, &proc);
 }
 
 static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan *plan,

@@ -6,5 +6,6 @@
 
 extern const struct sbx_backend sbx_backend_bwrap;
 extern const struct sbx_backend sbx_backend_landlock;
+extern const struct sbx_backend sbx_backend_native;
 
 #endif

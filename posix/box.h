@@ -24,7 +24,8 @@ struct sbx_box_event {
 
 /* Memory that sbx and its keeper share: what the keeper saw, for sbx to read when all is over. */
 struct sbx_box_share {
-    struct sbx_tail tail; /* of standard error */
+    struct sbx_tail tail;                /* of standard error */
+    char failed_path[SBX_SAID_TEXT + 1]; /* what could not be built; "": not about a path */
     uint32_t event_count;
     uint64_t events_dropped;
     struct sbx_box_event events[SBX_EVENT_MAX];
@@ -51,9 +52,12 @@ struct sbx_box {
     int terminal_slave_fd;                   /* closed in the keeper */
     bool is_namespace;   /* its first process is pid 1 and alone sees the others */
     bool watches_stderr; /* its tail is kept, to explain a denial */
+    bool is_warm; /* its command comes later, not through the keeper, and its time begins then: */
+    int timer_fd; /* whoever sends the command sets it to the end of that time */
     struct sbx_box_share *share;
 
-    void *state;                         /* of these four, any of which may be NULL */
+    void *state;                         /* of these five, any of which may be NULL */
+    pid_t (*fork)(void *state);          /* makes the helper inside new namespaces, as fork(2) */
     bool (*enter)(void *state);          /* in the helper, before exec */
     enum sbx_limit (*tick)(void *state); /* a limit that was passed */
     void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */

@@ -13,6 +13,7 @@
 #include "common/os.h"
 #include "posix/capture.h"
 #include "posix/fault.h"
+#include "posix/linux_learned.h"
 #include "posix/linux_userns.h"
 
 #include "common/base/banned.h"
@@ -85,74 +86,43 @@ static bool find_file(struct sbx_arena *arena, char out[PATH_MAX])
 
 /* ---- what was learned before --------------------------------------------------------------------- */
 
-static const char *memory_path(struct sbx_arena *arena)
-{
-    struct sbx_context context;
-    struct sbx_err ignored = {0};
-    if (sbx_os_context(arena, &context, &ignored) != SBX_OK || context.state_dir.len == 0) {
-        return NULL;
-    }
-    return sbx_arena_printf(arena, "%s/bwrap-probe", context.state_dir.text);
-}
+static const char memory[] = "bwrap-probe";
 
-/* Everything on which the answers depend. */
-static const char *circumstances(struct sbx_arena *arena, const char *path, const struct stat *info)
+static const char *about(struct sbx_arena *arena, const char *path, const struct stat *info)
 {
-    struct sbx_str boot = {0};
-    struct sbx_err ignored = {0};
-    if (sbx_os_read_file(arena, "/proc/sys/kernel/random/boot_id", 64, &boot, NULL, &ignored) !=
-        SBX_OK) {
-        return NULL;
-    }
-    char own[64] = "";
-    ssize_t got = readlink("/proc/self/ns/user", own, sizeof own - 1);
-    own[got > 0 ? got : 0] = '\0';
-    return sbx_arena_printf(arena, "sbx %s uid %lu %s boot %.36s file %s %llu %llu %lld %lld.%09ld",
-                            SBX_VERSION, (unsigned long)geteuid(), own, boot.ptr, path,
+    return sbx_arena_printf(arena, "file %s %llu %llu %lld %lld.%09ld", path,
                             (unsigned long long)info->st_dev, (unsigned long long)info->st_ino,
                             (long long)info->st_size, (long long)info->st_ctim.tv_sec,
                             info->st_ctim.tv_nsec);
 }
 
-/* The file has two lines: the circumstances, and "MAJOR MINOR PATCH BINDS". */
+/* "MAJOR MINOR PATCH BINDS". */
 static bool remember(struct sbx_arena *arena, const char *now, struct sbx_bwrap *out)
 {
-    struct sbx_str text = {0};
-    struct sbx_file_info info = {0};
-    struct sbx_err ignored = {0};
-    const char *path = memory_path(arena);
-    size_t len = strlen(now);
-    if (path == NULL || sbx_os_read_file(arena, path, 8192, &text, &info, &ignored) != SBX_OK ||
-        !info.is_callers || info.others_may_write || text.len < len + 2 ||
-        memcmp(text.ptr, now, len) != 0 || text.ptr[len] != '\n') {
+    const char *text = sbx_learned_recall(arena, memory, now);
+    if (text == NULL) {
         return false;
     }
-    char *at = (char *)(uintptr_t)(text.ptr + len + 1);
+    char *at = (char *)(uintptr_t)text;
     out->major = (unsigned)strtoul(at, &at, 10);
     out->minor = (unsigned)strtoul(at, &at, 10);
     out->patch = (unsigned)strtoul(at, &at, 10);
     out->binds_descriptors = strtoul(at, &at, 10) == 1;
-    return *at == '\n';
+    return *at == '\0';
 }
 
 static void learn(struct sbx_arena *arena, const char *now, const struct sbx_bwrap *bwrap)
 {
-    struct sbx_err ignored = {0};
-    const char *path = memory_path(arena);
-    const char *text = sbx_arena_printf(arena, "%s\n%u %u %u %d\n", now, bwrap->major, bwrap->minor,
+    const char *text = sbx_arena_printf(arena, "%u %u %u %d", bwrap->major, bwrap->minor,
                                         bwrap->patch, bwrap->binds_descriptors ? 1 : 0);
-    if (path != NULL && text != NULL) {
-        /* Without it the next run asks again. */
-        (void)!sbx_os_write_atomic(path, sbx_str(text), &ignored);
+    if (text != NULL) {
+        sbx_learned_keep(arena, memory, now, text);
     }
 }
 
 void sbx_bwrap_forget(struct sbx_arena *arena)
 {
-    const char *path = memory_path(arena);
-    if (path != NULL) {
-        (void)unlink(path);
-    }
+    sbx_learned_forget(arena, memory);
 }
 
 /* ---- asking it ----------------------------------------------------------------------------------- */
@@ -185,52 +155,6 @@ static enum sbx_code ask_version(struct sbx_bwrap *bwrap, struct sbx_err *err)
     return SBX_OK;
 }
 
-static bool is_in_container(void)
-{
-    return access("/.dockerenv", F_OK) == 0 || access("/run/.containerenv", F_OK) == 0;
-}
-
-#define LANDLOCK ", or use SBX_SANDBOX=landlock"
-
-const char *sbx_bwrap_remedy(const struct sbx_bwrap_trouble *trouble)
-{
-    static const struct {
-        const char *word; /* of what bwrap says */
-        const char *in_container, *elsewhere;
-    } rows[] = {
-        {"mount proc",
-         "the container masks parts of /proc: run it with --security-opt "
-         "systempaths=unconfined" LANDLOCK,
-         "something masks parts of /proc, which forbids a new one: sbx is in another "
-         "sandbox" LANDLOCK},
-        {"namespace",
-         "the container forbids user namespaces: run it with a seccomp profile that allows "
-         "them" LANDLOCK,
-         "allow unprivileged user namespaces" LANDLOCK},
-        {"uid map",
-         "the container forbids user namespaces: run it with a seccomp profile that allows "
-         "them" LANDLOCK,
-         "allow unprivileged user namespaces" LANDLOCK},
-        {"loopback",
-         "the container forbids network namespaces: allow CAP_NET_ADMIN inside them" LANDLOCK,
-         "a security module forbids network namespaces: give bwrap a profile that allows "
-         "them" LANDLOCK},
-        {"not permitted",
-         "the container forbids what bwrap needs: run it with a seccomp profile that allows "
-         "mounts and user namespaces" LANDLOCK,
-         "a security module forbids what bwrap needs: its log names it" LANDLOCK},
-    };
-    if (trouble->obstacle != NULL) {
-        return trouble->obstacle->remedy;
-    }
-    for (size_t i = 0; i < SBX_COUNT(rows); i++) {
-        if (strstr(trouble->said, rows[i].word) != NULL) {
-            return trouble->is_in_container ? rows[i].in_container : rows[i].elsewhere;
-        }
-    }
-    return "update bubblewrap" LANDLOCK;
-}
-
 const char *const sbx_bwrap_always[] = {"--unshare-all",    "--unshare-user",
                                         "--disable-userns", "--die-with-parent",
                                         "--new-session",    "--clearenv",
@@ -259,8 +183,8 @@ static enum sbx_code try_it(const struct sbx_bwrap *bwrap, struct sbx_err *err)
     text[strcspn(text, "\n")] = '\0';
     (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "\"%s\" cannot build a box here: %s", bwrap->path,
                       text[0] == '\0' ? "it did not answer" : text);
-    struct sbx_bwrap_trouble trouble = {text, sbx_userns_find_obstacle(), is_in_container()};
-    return sbx_err_hint(err, "%s", sbx_bwrap_remedy(&trouble));
+    struct sbx_userns_trouble trouble = sbx_userns_find_trouble(text, false);
+    return sbx_err_hint(err, "%s", sbx_userns_remedy(&trouble));
 }
 
 static enum sbx_code check_file(const char *path, struct stat *info, struct sbx_err *err)
@@ -297,7 +221,7 @@ enum sbx_code sbx_bwrap_find(struct sbx_arena *arena, struct sbx_bwrap *out, str
         return code;
     }
     struct sbx_bwrap bwrap = {.path = sbx_arena_copy(arena, path, strlen(path))};
-    const char *now = circumstances(arena, path, &info);
+    const char *now = about(arena, path, &info);
     if (bwrap.path == NULL) {
         return sbx_err_nomem(err);
     }

@@ -7,7 +7,6 @@
 #include "common/base/arena.h"
 #include "common/base/err.h"
 #include "common/policy/facts.h"
-#include "posix/linux_userns.h"
 
 struct sbx_bwrap {
     const char *path; /* absolute and real */
@@ -26,17 +25,6 @@ enum sbx_code sbx_bwrap_find(struct sbx_arena *arena, struct sbx_bwrap *out,
 
 /* Forgets what was remembered: it turned out to be wrong. */
 void sbx_bwrap_forget(struct sbx_arena *arena);
-
-/* What is known when bwrap could not build a box. */
-struct sbx_bwrap_trouble {
-    const char *said; /* bwrap's own words; "": none */
-    const struct sbx_userns_obstacle
-        *obstacle; /* a setting that forbids user namespaces; NULL: none */
-    bool is_in_container;
-};
-
-/* What to do about it, in one sentence; static text. */
-const char *sbx_bwrap_remedy(const struct sbx_bwrap_trouble *trouble);
 
 void sbx_bwrap_probe(struct sbx_arena *arena, struct sbx_probe *out);
 

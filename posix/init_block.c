@@ -16,9 +16,18 @@
 /* Newer than some headers: the file may be executed (6.3; without it a kernel may forbid that). */
 #define MEMORY_FILE_EXEC 0x0010u
 
+enum { USUAL_BYTES = 24 << 10 }; /* a strict box with the usual protections takes half of it */
+
 void sbx_init_block_init(struct sbx_init_block *block)
 {
     sbx_buf_init(&block->bytes, SBX_INIT_MAX_BYTES);
+    sbx_buf_reserve(&block->bytes, USUAL_BYTES);
+    sbx_init_block_reset(block);
+}
+
+void sbx_init_block_reset(struct sbx_init_block *block)
+{
+    sbx_buf_reset(&block->bytes);
     block->plan = (struct sbx_init_plan){.magic = SBX_INIT_MAGIC};
     sbx_buf_add(&block->bytes, &block->plan, sizeof block->plan);
 }
@@ -85,7 +94,7 @@ enum sbx_code sbx_memory_file(const char *name, const void *bytes, size_t len, b
     return SBX_OK;
 }
 
-enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out, struct sbx_err *err)
+enum sbx_code sbx_init_block_finish(struct sbx_init_block *block, struct sbx_err *err)
 {
     if (block->bytes.failed) {
         (void)sbx_err_set(err, SBX_E_LIMIT, "the command line and its environment are too large");
@@ -94,7 +103,15 @@ enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out, struct
     }
     block->plan.bytes = (uint32_t)block->bytes.len;
     memcpy(block->bytes.data, &block->plan, sizeof block->plan);
-    return sbx_memory_file("sbx-plan", block->bytes.data, block->bytes.len, false, out, err);
+    return SBX_OK;
+}
+
+enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out, struct sbx_err *err)
+{
+    enum sbx_code code = sbx_init_block_finish(block, err);
+    return code == SBX_OK
+               ? sbx_memory_file("sbx-plan", block->bytes.data, block->bytes.len, false, out, err)
+               : code;
 }
 
 enum sbx_code sbx_init_program(int *out, struct sbx_err *err)

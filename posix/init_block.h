@@ -13,6 +13,7 @@ struct sbx_init_block {
 };
 
 void sbx_init_block_init(struct sbx_init_block *block);
+void sbx_init_block_reset(struct sbx_init_block *block); /* empty again; keeps the storage */
 void sbx_init_block_release(struct sbx_init_block *block);
 #define AUTO_INIT_BLOCK SBX_CLEANUP(sbx_init_block_release) struct sbx_init_block
 
@@ -23,6 +24,9 @@ uint32_t sbx_init_block_text(struct sbx_init_block *block, const char *text);
 struct sbx_init_array sbx_init_block_array(struct sbx_init_block *block, const void *items,
                                            size_t count, size_t size);
 struct sbx_init_array sbx_init_block_texts(struct sbx_init_block *block, const char *const *texts);
+
+/* Completes it in memory: the bytes are the block. SBX_E_LIMIT when it became too large. */
+enum sbx_code sbx_init_block_finish(struct sbx_init_block *block, struct sbx_err *err) SBX_MUST_USE;
 
 /* The block as a sealed memory file, close-on-exec. SBX_E_LIMIT when it became too large. */
 enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out,

@@ -20,6 +20,10 @@ enum {
     SBX_INIT_FD_STDERR = 8,
     SBX_INIT_FD_RULESET = 9, /* only with SBX_INIT_HAS_RULESET */
     SBX_INIT_FD_FIRST_FREE = 10,
+    /* Only with SBX_INIT_WAITS, which has no ruleset. */
+    SBX_INIT_FD_RESULT = 9,   /* write end: one struct sbx_init_result */
+    SBX_INIT_FD_COMMAND = 10, /* a socket for the held process */
+    SBX_INIT_FD_FIRST_FREE_WAITING = 11,
 };
 
 enum {
@@ -27,6 +31,10 @@ enum {
     SBX_INIT_HAS_TERMINAL = 1u << 1, /* descriptor 0 becomes the command's controlling terminal */
     SBX_INIT_HAS_RULESET = 1u << 2,  /* a ready Landlock ruleset instead of rules */
     SBX_INIT_NO_LANDLOCK = 1u << 3,  /* this kernel has none */
+    SBX_INIT_BUILDS = 1u << 4,       /* it was born in new namespaces and builds the box itself */
+    SBX_INIT_HOST_ROOT = 1u << 5, /* to build: the first mount is the host's root, kept in place */
+    SBX_INIT_OWN_NETWORK = 1u << 6, /* to build: the network namespace is new, its loopback down */
+    SBX_INIT_WAITS = 1u << 7,       /* the command comes later: the block says nothing about it */
 };
 
 /* Arrays of the block: where they start (from the block's first byte, 8-byte aligned) and how many
@@ -78,6 +86,33 @@ struct sbx_init_pattern {
     uint64_t flags;
 };
 
+/* A mount to build. */
+enum {
+    SBX_BUILD_WRITE, /* the host's */
+    SBX_BUILD_READ,
+    SBX_BUILD_TMPFS,
+    SBX_BUILD_MASK,
+    SBX_BUILD_MASK_FILE,
+    SBX_BUILD_LINK,
+    SBX_BUILD_PROC,
+    SBX_BUILD_DEV,
+};
+enum {
+    SBX_BUILD_IS_DIRECTORY = 1u << 0,
+    SBX_BUILD_IS_REOPENED = 1u << 1, /* of a mask: something is mounted below it */
+    SBX_BUILD_EARLY = 1u << 2,       /* its source must be held before anything is covered */
+    SBX_BUILD_IN_PRIVATE = 1u << 3,  /* its place may be made, behind `private_bytes` of the path */
+};
+struct sbx_init_mount {
+    uint32_t kind, flags;
+    uint64_t path; /* text */
+    uint64_t text; /* text: of a link, where it leads; of a file system, its size */
+    uint64_t inode;
+    uint32_t device_major, device_minor; /* of the source, with the inode */
+    uint32_t private_bytes;
+    int32_t fd; /* sbx-init's own */
+};
+
 struct sbx_init_plan {
     uint32_t magic, bytes; /* of the whole block */
     uint32_t flags;
@@ -93,6 +128,21 @@ struct sbx_init_plan {
     struct sbx_init_array patterns;
     struct sbx_init_filter names;                    /* count 0: creation is not watched */
     uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
+    struct sbx_init_array mounts;                    /* to build, parents first */
+    uint32_t user, group;                            /* to build: the only ones that are mapped */
+};
+
+/* A box that waits: the held process gets one message, a block with the three streams (SCM_RIGHTS). Of the block only
+ * program, directory, argv and env count. */
+enum { SBX_COMMAND_STREAMS = 3, SBX_COMMAND_MAX_BYTES = 64 << 10 };
+
+/* How its command ended: every other process of the box has ended by then too, and sbx-init waits for its own end. A
+ * command that did not start is told as any failure, in a report. */
+struct sbx_init_result {
+    int32_t status; /* as of wait(2) */
+    uint32_t unused;
+    uint64_t cpu_ns; /* of the command and of what it waited for */
+    uint64_t peak_memory_bytes;
 };
 
 /* Orders, one byte each: a signal number for the command, with SBX_ORDER_GROUP for its process group, or one
@@ -107,7 +157,7 @@ enum {
 };
 
 enum {
-    SBX_SAID_FAILED,  /* value: step, raw: errno */
+    SBX_SAID_FAILED,  /* value: step, raw: errno, text: path, if it is about one */
     SBX_SAID_HELD,    /* value: number of the held process in the box, raw: errno of the probe */
     SBX_SAID_STARTED, /* the command's first instruction runs */
     SBX_SAID_STOPPED, /* value: signal */
@@ -128,6 +178,16 @@ enum {
     SBX_INIT_STEP_TERMINAL,
     SBX_INIT_STEP_DIRECTORY,
     SBX_INIT_STEP_EXEC,
+    SBX_INIT_STEP_GROUP,
+    SBX_INIT_STEP_IDS,
+    SBX_INIT_STEP_ROOT,
+    SBX_INIT_STEP_SOURCE, /* this one and the next two: of a path, which comes as text */
+    SBX_INIT_STEP_PLACE,
+    SBX_INIT_STEP_MOUNT,
+    SBX_INIT_STEP_PROC,
+    SBX_INIT_STEP_USERNS,
+    SBX_INIT_STEP_DEVICES,
+    SBX_INIT_STEP_NETWORK,
 };
 
 /* What a creating call wants. */

@@ -228,6 +228,7 @@ static void box_failed(const struct sbx_said *said)
     keeper.is_failed = true;
     keeper.failure = (struct sbx_birth_failure){SBX_BIRTH_INSIDE, said->raw};
     keeper.failed_step = said->value;
+    memcpy(keeper.plan->box->share->failed_path, said->text, said->length); /* the rest is zero */
 }
 
 static void box_ended(const struct sbx_said *said)
@@ -237,6 +238,14 @@ static void box_ended(const struct sbx_said *said)
     keeper.outcome.wall_ns = sbx_os_monotonic_ns() - keeper.begin_ns;
 }
 
+/* A command could stop and continue without end, and nobody reads of that in time. */
+static void report_stop(const struct sbx_report *message)
+{
+    if (!keeper.plan->box->is_warm) {
+        report(message);
+    }
+}
+
 static void on_said(const struct sbx_said *said)
 {
     switch (said->kind) {
@@ -244,18 +253,19 @@ static void on_said(const struct sbx_said *said)
         box_failed(said);
         break;
     case SBX_SAID_HELD:
-        report(&(struct sbx_report){.kind = SBX_REPORT_HELD, .pid = said->value, .raw = said->raw});
+        report(&(struct sbx_report){
+            .kind = SBX_REPORT_HELD, .pid = said->value, .helper = keeper.child, .raw = said->raw});
         break;
     case SBX_SAID_STARTED:
         keeper.outcome.started = true;
         break;
     case SBX_SAID_STOPPED:
         sbx_terminal_give_back(&keeper.streams.terminal);
-        report(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
+        report_stop(&(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
         break;
     case SBX_SAID_CONTINUED:
         sbx_terminal_take(&keeper.streams.terminal);
-        report(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
+        report_stop(&(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
         break;
     case SBX_SAID_ENDED:
         box_ended(said);
@@ -313,6 +323,16 @@ static void check_time(void)
     }
 }
 
+/* Time that began without the keeper is up. */
+static void read_timer(void)
+{
+    uint64_t times = 0;
+    if (sbx_fd_read(keeper.plan->box->timer_fd, &times, sizeof times) == (ssize_t)sizeof times &&
+        keeper.deadline_ns == 0) {
+        keeper.deadline_ns = sbx_os_monotonic_ns();
+    }
+}
+
 static int wait_ms(void)
 {
     const struct sbx_box *box = keeper.plan->box;
@@ -328,7 +348,7 @@ static int wait_ms(void)
 
 static void wait_for_events(void)
 {
-    enum { CONTROL, WAKE, BIRTH, REPORTS, STREAMS, SLOTS = STREAMS + SBX_STREAMS_SLOTS };
+    enum { CONTROL, WAKE, BIRTH, REPORTS, TIMER, STREAMS, SLOTS = STREAMS + SBX_STREAMS_SLOTS };
     const struct sbx_box *box = keeper.plan->box;
     struct pollfd slot[SLOTS] = {
         [CONTROL] = {.fd = keeper.caller_gone ? -1 : keeper.plan->control_fd, .events = POLLIN},
@@ -336,6 +356,7 @@ static void wait_for_events(void)
         [BIRTH] = {.fd = keeper.birth_fd, .events = POLLIN},
         [REPORTS] = {.fd = box == NULL || keeper.reports.is_closed ? -1 : box->reports_fd,
                      .events = POLLIN},
+        [TIMER] = {.fd = box != NULL && box->is_warm ? box->timer_fd : -1, .events = POLLIN},
     };
     sbx_streams_slots(&keeper.streams, &slot[STREAMS]);
     if (poll(slot, SLOTS, wait_ms()) < 0) {
@@ -349,6 +370,9 @@ static void wait_for_events(void)
     }
     if (slot[CONTROL].revents != 0) {
         read_control();
+    }
+    if (slot[TIMER].revents != 0) {
+        read_timer();
     }
     if (slot[WAKE].revents != 0) {
         read_wake();
@@ -397,13 +421,15 @@ static bool start(void)
     sigset_t mask = sbx_signals_block();
     pid_t self = getpid();
     keeper.begin_ns = sbx_os_monotonic_ns();
-    pid_t child = fork();
+    const struct sbx_box *box = keeper.plan->box;
+    bool is_apart = box != NULL && box->fork != NULL;
+    pid_t child = is_apart ? box->fork(box->state) : fork();
     int raw = errno;
-    if (child == 0 && keeper.plan->box != NULL) {
+    if (child == 0 && box != NULL) {
         sbx_box_child_main(&(struct sbx_box_child){
-            .box = keeper.plan->box,
+            .box = box,
             .signals = keeper.plan->signals,
-            .parent = self,
+            .parent = is_apart ? 0 : self, /* whose number a new namespace does not know */
             .birth_fd = birth_end,
             .stdin_fd = streams->child_in,
             .stdout_fd = streams->child_out,
@@ -501,7 +527,7 @@ noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan)
     if (box != NULL) {
         leave_to_box(box);
     }
-    if (plan->run->timeout_ns != 0) {
+    if (plan->run->timeout_ns != 0 && (box == NULL || !box->is_warm)) {
         keeper.deadline_ns = keeper.begin_ns + plan->run->timeout_ns;
     }
     while (!keeper.must_end && keeper.child != 0) {

@@ -39,8 +39,8 @@ enum sbx_birth {
 };
 
 enum sbx_report_kind {
-    SBX_REPORT_HELD,      /* of a box: the command waits as `pid` (in the box); `raw` is the answer
-                             to the probe */
+    SBX_REPORT_HELD,      /* of a box: the command waits as `pid` (in the box) below `helper`, which
+                             the keeper started; `raw` is the answer to the probe */
     SBX_REPORT_STOPPED,   /* the child was stopped by `signal` */
     SBX_REPORT_CONTINUED, /* and goes on */
     SBX_REPORT_FAILED,    /* `birth` failed with `raw`; nothing ran */
@@ -50,7 +50,7 @@ enum sbx_report_kind {
 struct sbx_report {
     enum sbx_report_kind kind;
     int signal;
-    int pid;
+    int pid, helper;
     enum sbx_birth birth;
     int step;
     int raw; /* errno */

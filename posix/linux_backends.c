@@ -5,7 +5,7 @@
 
 const struct sbx_backend *const *sbx_platform_backends(void)
 {
-    static const struct sbx_backend *const backends[] = {&sbx_backend_bwrap, &sbx_backend_landlock,
-                                                         NULL};
+    static const struct sbx_backend *const backends[] = {&sbx_backend_bwrap, &sbx_backend_native,
+                                                         &sbx_backend_landlock, NULL};
     return backends;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ static int remove_dir(int parent_fd, const char *name)
 const struct sbx_cgroup_kernel sbx_cgroup_real = {
     .groups = "/proc/self/cgroup",
     .mounts = "/proc/self/mountinfo",
+    .places_v2 = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified", NULL},
     .magic_v1 = CGROUP_SUPER_MAGIC,
     .magic_v2 = CGROUP2_SUPER_MAGIC,
     .make_dir = make_dir,
@@ -47,18 +49,30 @@ static struct sbx_str slurp(struct sbx_arena *arena, const char *path, size_t ma
     return text;
 }
 
-/* Both texts, read once: a mountinfo costs more than all the rest. */
+/* Both texts, read once: a mountinfo costs more than all the rest, so it is read when something is looked for
+ * in it. */
 struct texts {
     const struct sbx_cgroup_kernel *kernel;
-    struct sbx_str mounts;
+    struct sbx_arena *arena;
     struct sbx_str groups;
+    struct sbx_str mounts; /* see mounts_of */
+    bool has_mounts;
 };
 
 static struct texts read_texts(const struct sbx_cgroup_kernel *kernel, struct sbx_arena *arena)
 {
     sbx_arena_init(arena, (size_t)2 * MOUNTS_MAX);
-    return (struct texts){kernel, slurp(arena, kernel->mounts, MOUNTS_MAX),
-                          slurp(arena, kernel->groups, GROUPS_MAX)};
+    return (struct texts){
+        .kernel = kernel, .arena = arena, .groups = slurp(arena, kernel->groups, GROUPS_MAX)};
+}
+
+static struct sbx_str mounts_of(struct texts *texts)
+{
+    if (!texts->has_mounts) {
+        texts->mounts = slurp(texts->arena, texts->kernel->mounts, MOUNTS_MAX);
+        texts->has_mounts = true;
+    }
+    return texts->mounts;
 }
 
 struct mount {
@@ -133,17 +147,74 @@ static int open_below(int top, struct sbx_str path)
 
 /* One hierarchy as this process sees it. */
 struct hierarchy {
-    const struct texts *texts;
+    struct texts *texts;
     const char *controller; /* "" for version 2 */
     long magic;             /* 0: any */
 };
+
+/* What of its file system is mounted where `fd` is, as mountinfo tells; false when the kernel does not say. Numbers:
+ * statx and statmount are newer (6.8) than the headers of many systems, and the same on every architecture. */
+static bool mount_root(int fd, char out[PATH_ROOM], struct sbx_str *root)
+{
+    enum {
+        STATMOUNT = 457,
+        UNIQUE_ID = 0x4000,
+        ID_AT = 0x90,
+        ROOT = 8,
+        ROOT_AT = 0x68,
+        TEXTS_AT = 512
+    };
+    struct {
+        uint32_t size, spare;
+        uint64_t id, wanted;
+    } request = {.size = sizeof request, .wanted = ROOT};
+    _Alignas(8) char about[256];
+    _Alignas(8) char mount[TEXTS_AT + PATH_ROOM];
+    uint32_t mask = 0;
+    uint64_t got = 0;
+    uint32_t at = 0;
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, UNIQUE_ID, about) != 0) {
+        return false;
+    }
+    memcpy(&mask, about, sizeof mask);
+    memcpy(&request.id, about + ID_AT, sizeof request.id);
+    if ((mask & UNIQUE_ID) == 0 || syscall(STATMOUNT, &request, mount, sizeof mount, 0) != 0) {
+        return false;
+    }
+    memcpy(&got, mount + 8, sizeof got);
+    memcpy(&at, mount + ROOT_AT, sizeof at);
+    const char *text = mount + TEXTS_AT + at;
+    if ((got & ROOT) == 0 || at >= PATH_ROOM || memchr(text, '\0', PATH_ROOM - at) == NULL) {
+        return false;
+    }
+    memcpy(out, text, strlen(text) + 1);
+    *root = sbx_str(out);
+    return true;
+}
+
+/* Version 2 has one hierarchy, so that any of its mounts that shows the group will do. */
+static int open_usual(const struct hierarchy *h, struct sbx_str group)
+{
+    const char *const *place = h->texts->kernel->places_v2;
+    for (; *h->controller == '\0' && *place != NULL; place++) {
+        char text[PATH_ROOM];
+        struct statfs about = {0};
+        struct sbx_str root = {NULL, 0};
+        struct sbx_str below = {NULL, 0};
+        AUTO_FD top = sbx_cgroup_file_open(AT_FDCWD, *place, O_RDONLY | O_DIRECTORY);
+        if (top >= 0 && fstatfs(top, &about) == 0 && (long)about.f_type == h->magic &&
+            mount_root(top, text, &root) && path_below(group, root, &below)) {
+            return open_below(SBX_TAKE(top, -1), below);
+        }
+    }
+    return -1;
+}
 
 /* Opens the group `levels_up` above our own (0 or 1) and tells its path; -1 when it is not to be
  * seen. */
 static int open_group(const struct hierarchy *h, unsigned levels_up, struct sbx_str *path)
 {
     struct sbx_str group = {NULL, 0};
-    struct sbx_str mounts = h->texts->mounts;
     if (!sbx_cgroup_path_in(h->texts->groups, h->controller, &group)) {
         return -1;
     }
@@ -155,6 +226,12 @@ static int open_group(const struct hierarchy *h, unsigned levels_up, struct sbx_
             group.len--;
         } while (group.len > 1 && group.ptr[group.len] != '/');
     }
+    int usual = open_usual(h, group);
+    if (usual >= 0) {
+        *path = group;
+        return usual;
+    }
+    struct sbx_str mounts = mounts_of(h->texts);
     while (mounts.len > 0) {
         struct sbx_str line;
         struct sbx_str below = {NULL, 0};
@@ -259,7 +336,7 @@ bool sbx_cgroup_hand_down(const struct sbx_cgroup_place *place)
     return sbx_cgroup_file_write(place->parent_fd, "cgroup.subtree_control", text);
 }
 
-static bool find_v2(const struct texts *texts, unsigned need, struct sbx_cgroup *out)
+static bool find_v2(struct texts *texts, unsigned need, struct sbx_cgroup *out)
 {
     struct hierarchy h = {.texts = texts, .controller = "", .magic = texts->kernel->magic_v2};
     /* Our own group has us in it, so it can be divided only at the top; else our new group becomes
@@ -296,7 +373,7 @@ static bool join_place(struct sbx_cgroup *found, int dir, unsigned controller)
     return false;
 }
 
-static bool find_v1(const struct texts *texts, unsigned need, struct sbx_cgroup *out)
+static bool find_v1(struct texts *texts, unsigned need, struct sbx_cgroup *out)
 {
     if (geteuid() != 0) {
         return false;

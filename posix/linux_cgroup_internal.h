@@ -11,7 +11,9 @@
 struct sbx_cgroup_kernel {
     const char *groups; /* "/proc/self/cgroup" */
     const char *mounts; /* "/proc/self/mountinfo" */
-    long magic_v1;      /* the file system's type (statfs); 0: any */
+    /* Where version 2 usually is, looked at before all mounts are listed; ends in NULL. */
+    const char *places_v2[3];
+    long magic_v1; /* the file system's type (statfs); 0: any */
     long magic_v2;
     int (*make_dir)(int parent_fd, const char *name);
     int (*remove_dir)(int parent_fd, const char *name);

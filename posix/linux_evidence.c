@@ -4,207 +4,158 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix/fd.h"
 #include "posix/init_plan.h"
 #include "posix/linux_evidence_internal.h"
+#include "posix/linux_line.h"
 
 #include "common/base/banned.h"
 
-void sbx_evidence_init(struct sbx_evidence_list *list, struct sbx_arena *arena)
+/* ---- items --------------------------------------------------------------------------------------- */
+
+static void set_signed(struct sbx_line *line, int64_t number)
 {
-    *list = (struct sbx_evidence_list){.arena = arena};
+    sbx_line_set(line, number < 0 ? "-" : "");
+    sbx_line_number(line, number < 0 ? 0 - (uint64_t)number : (uint64_t)number);
 }
 
-static const char *keep(struct sbx_evidence_list *list, const char *text)
+void sbx_evidence_number(struct sbx_evidence_list *list, const char *what, int64_t wanted,
+                         int64_t got)
 {
-    const char *copy = sbx_arena_copy(list->arena, text, strlen(text));
-    list->failed |= copy == NULL;
-    return copy == NULL ? "" : copy;
+    struct sbx_line texts[2];
+    set_signed(&texts[0], wanted);
+    set_signed(&texts[1], got);
+    sbx_evidence_add(list, what, texts[0].text, texts[1].text, wanted == got && got >= 0);
 }
 
-void sbx_evidence_add(struct sbx_evidence_list *list, const char *what, const char *wanted,
-                      const char *got, bool ok)
+void sbx_evidence_filters(struct sbx_evidence_list *list, const char *what,
+                          const struct sbx_own *own, size_t more, const struct sbx_proc *proc)
 {
-    struct sbx_evidence *item = (struct sbx_evidence *)sbx_arena_push(
-        list->arena, &list->items, &list->count, &list->capacity, sizeof *item);
-    if (item == NULL) {
-        list->failed = true;
-        return;
+    int64_t got = sbx_proc_filters(proc);
+    if (got < 0 && own->filters < 0) {
+        return; /* the kernel tells neither */
     }
-    item->what = keep(list, what);
-    item->wanted = keep(list, wanted);
-    item->got = keep(list, got);
-    item->ok = ok;
-}
-
-void sbx_evidence_same(struct sbx_evidence_list *list, const char *what, const char *wanted,
-                       const char *got)
-{
-    sbx_evidence_add(list, what, wanted, got, strcmp(wanted, got) == 0);
-}
-
-enum sbx_code sbx_evidence_verdict(const struct sbx_evidence_list *list, struct sbx_err *err)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        if (!list->items[i].ok) {
-            (void)sbx_err_set(err, SBX_E_VERIFY,
-                              "verification-failed: %s should be %s but is %s; nothing was run",
-                              list->items[i].what, list->items[i].wanted, list->items[i].got);
-            return sbx_err_hint(err, "--evidence shows every item that was read back");
-        }
-    }
-    if (list->failed || list->count == 0) {
-        return sbx_err_set(err, SBX_E_VERIFY, "the box could not be verified; nothing was run");
-    }
-    return SBX_OK;
-}
-
-/* ---- small files of /proc ------------------------------------------------------------------------ */
-
-void sbx_evidence_slurp(pid_t pid, const char *name, char *out, size_t size)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t have = 0;
-    ssize_t got;
-    while (fd >= 0 && have < size - 1 && (got = sbx_fd_read(fd, out + have, size - 1 - have)) > 0) {
-        have += (size_t)got;
-    }
-    out[have] = '\0';
-}
-
-void sbx_evidence_field(const char *status, const char *name, char *out, size_t size)
-{
-    char label[32];
-    (void)snprintf(label, sizeof label, "\n%s:", name);
-    const char *at = strstr(status, label);
-    out[0] = '\0';
-    if (at == NULL) {
-        return;
-    }
-    at += strlen(label);
-    at += strspn(at, " \t");
-    (void)snprintf(out, size, "%.*s", (int)strcspn(at, "\n"), at);
-}
-
-unsigned long sbx_evidence_own_filters(void)
-{
-    char status[SBX_STATUS_BYTES];
-    char count[32];
-    sbx_evidence_slurp(getpid(), "status", status, sizeof status);
-    sbx_evidence_field(status, "Seccomp_filters", count, sizeof count);
-    return strtoul(count, NULL, 10);
+    sbx_evidence_number(list, what, own->filters < 0 ? -1 : own->filters + (int64_t)more, got);
 }
 
 /* ---- namespaces ---------------------------------------------------------------------------------- */
 
-static void link_of(pid_t pid, const char *name, char *out, size_t size)
+static void check_namespace(struct sbx_evidence_list *list, const struct sbx_held *held,
+                            enum sbx_namespace which)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/ns/%s", (int)pid, name);
-    ssize_t got = readlink(path, out, size - 1);
-    out[got > 0 ? got : 0] = '\0';
-}
-
-static void check_namespace(struct sbx_evidence_list *list, pid_t pid, const char *name)
-{
-    char what[48];
-    char own[64];
-    char wanted[80];
-    char got[64];
-    (void)snprintf(what, sizeof what, "namespace.%s", name);
-    link_of(getpid(), name, own, sizeof own);
-    link_of(pid, name, got, sizeof got);
-    (void)snprintf(wanted, sizeof wanted, "not %s", own);
-    sbx_evidence_add(list, what, wanted, got[0] == '\0' ? "unreadable" : got,
+    const struct sbx_namespace_name *name = &sbx_namespace_names[which];
+    const char *own = held->own->namespaces[which];
+    struct sbx_line wanted;
+    char got[SBX_NAMESPACE_BYTES];
+    sbx_proc_link(held->proc, name->path, got, sizeof got);
+    sbx_line_set(&wanted, "not ");
+    sbx_line_add(&wanted, own);
+    sbx_evidence_add(list, name->what, wanted.text, got[0] == '\0' ? "unreadable" : got,
                      got[0] != '\0' && own[0] != '\0' && strcmp(own, got) != 0);
 }
 
-static void check_map(struct sbx_evidence_list *list, pid_t pid, const char *file, unsigned id)
+void sbx_evidence_namespace(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                            enum sbx_namespace which, uint64_t inode)
+{
+    const struct sbx_namespace_name *name = &sbx_namespace_names[which];
+    struct sbx_line wanted;
+    char got[SBX_NAMESPACE_BYTES];
+    sbx_line_set(&wanted, name->path + strlen("ns/"));
+    sbx_line_add(&wanted, ":[");
+    sbx_line_number(&wanted, inode);
+    sbx_line_add(&wanted, "]");
+    sbx_proc_link(proc, name->path, got, sizeof got);
+    sbx_evidence_same(list, name->what, wanted.text, got[0] == '\0' ? "unreadable" : got);
+}
+
+static void check_map(struct sbx_evidence_list *list, const struct sbx_proc *proc, const char *file,
+                      unsigned id)
 {
     char text[256];
-    char got[128] = "";
-    char wanted[64];
-    unsigned long inside = 0;
-    unsigned long outside = 0;
-    unsigned long count = 0;
-    sbx_evidence_slurp(pid, file, text, sizeof text);
-    char *at = text;
-    inside = strtoul(at, &at, 10);
-    outside = strtoul(at, &at, 10);
-    count = strtoul(at, &at, 10);
+    struct sbx_line got;
+    struct sbx_line wanted;
+    const char *at = text;
+    (void)sbx_proc_read(proc, file, text, sizeof text);
+    sbx_line_set(&got, "");
+    sbx_line_set(&wanted, "");
+    for (int i = 0; i < 3; i++) {
+        sbx_line_add(&got, i == 0 ? "" : " ");
+        sbx_line_number(&got, sbx_proc_number(&at));
+    }
     at += strspn(at, " \n");
-    (void)snprintf(got, sizeof got, "%lu %lu %lu%s", inside, outside, count,
-                   *at == '\0' ? "" : " and more");
-    (void)snprintf(wanted, sizeof wanted, "%u %u 1", id, id);
-    sbx_evidence_same(list, file, wanted, got);
+    sbx_line_add(&got, *at == '\0' ? "" : " and more");
+    sbx_line_number(&wanted, id);
+    sbx_line_add(&wanted, " ");
+    sbx_line_number(&wanted, id);
+    sbx_line_add(&wanted, " 1");
+    sbx_evidence_same(list, file, wanted.text, got.text);
 }
 
 /* ---- the process --------------------------------------------------------------------------------- */
 
-/* Real, effective, saved and of the file system: all the same. */
-static void check_ids(struct sbx_evidence_list *list, const char *status, const char *name,
+/* Real, effective, saved and of the file system: all the same. The first that differs is shown. */
+static void check_ids(struct sbx_evidence_list *list, const char *what, const char *ids,
                       unsigned id)
 {
-    char got[64];
-    char wanted[64];
-    sbx_evidence_field(status, name, got, sizeof got);
-    (void)snprintf(wanted, sizeof wanted, "%u\t%u\t%u\t%u", id, id, id, id);
-    bool is_same = strcmp(wanted, got) == 0;
-    (void)snprintf(wanted, sizeof wanted, "%u", id);
-    got[strcspn(got, "\t")] = '\0';
-    sbx_evidence_add(list, name, wanted, is_same ? wanted : got, is_same);
+    enum { KINDS = 4 };
+    struct sbx_line wanted;
+    struct sbx_line got;
+    struct sbx_str left = sbx_str(ids);
+    size_t equal = 0;
+    sbx_line_set(&wanted, "");
+    sbx_line_number(&wanted, id);
+    sbx_line_set(&got, "");
+    for (size_t i = 0; i < KINDS && equal == i; i++) {
+        struct sbx_str one;
+        (void)sbx_str_split(left, '\t', &one, &left);
+        equal += sbx_str_is(one, wanted.text);
+        got.len = 0;
+        sbx_line_add_str(&got, one);
+    }
+    sbx_evidence_add(list, what, wanted.text, got.text, equal == KINDS && left.len == 0);
 }
 
 static void check_status(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
-    static const char *const capabilities[] = {"CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
-    char status[SBX_STATUS_BYTES];
-    char got[64];
-    char wanted[64];
-    sbx_evidence_slurp(held->pid, "status", status, sizeof status);
-    sbx_evidence_field(status, "NoNewPrivs", got, sizeof got);
-    sbx_evidence_same(list, "no_new_privs", "1", got);
-    check_ids(list, status, "Uid", (unsigned)held->user);
-    check_ids(list, status, "Gid", (unsigned)held->group);
-    sbx_evidence_field(status, "Seccomp", got, sizeof got);
-    sbx_evidence_same(list, "seccomp.mode", "2", got);
-    sbx_evidence_field(status, "Seccomp_filters", got, sizeof got);
-    (void)snprintf(wanted, sizeof wanted, "%lu",
-                   sbx_evidence_own_filters() + (unsigned long)held->filters);
-    if (got[0] != '\0') { /* the kernel tells it since 5.9 */
-        sbx_evidence_same(list, "seccomp.filters", wanted, got);
-    }
+    static const struct {
+        enum sbx_status field;
+        const char *what;
+    } capabilities[] = {
+        {SBX_STATUS_CAP_INH, "CapInh"}, {SBX_STATUS_CAP_PRM, "CapPrm"},
+        {SBX_STATUS_CAP_EFF, "CapEff"}, {SBX_STATUS_CAP_BND, "CapBnd"},
+        {SBX_STATUS_CAP_AMB, "CapAmb"},
+    };
+    const char *const *field = held->proc->field;
+    sbx_evidence_same(list, "no_new_privs", "1", field[SBX_STATUS_NO_NEW_PRIVS]);
+    check_ids(list, "Uid", field[SBX_STATUS_UID], (unsigned)held->user);
+    check_ids(list, "Gid", field[SBX_STATUS_GID], (unsigned)held->group);
+    sbx_evidence_same(list, "seccomp.mode", "2", field[SBX_STATUS_SECCOMP]);
+    sbx_evidence_filters(list, "seccomp.filters", held->own, held->filters, held->proc);
     for (size_t i = 0; i < SBX_COUNT(capabilities); i++) {
-        if (held->keeps_bounding && strcmp(capabilities[i], "CapBnd") == 0) {
-            continue;
+        if (!held->keeps_bounding || capabilities[i].field != SBX_STATUS_CAP_BND) {
+            sbx_evidence_same(list, capabilities[i].what, "0000000000000000",
+                              field[capabilities[i].field]);
         }
-        sbx_evidence_field(status, capabilities[i], got, sizeof got);
-        sbx_evidence_same(list, capabilities[i], "0000000000000000", got);
     }
 }
 
 void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held *held)
 {
-    char name[16];
-    const char *at = held->namespaces;
-    while (*at != '\0') {
-        size_t len = strcspn(at, " ");
-        (void)snprintf(name, sizeof name, "%.*s", (int)len, at);
-        check_namespace(list, held->pid, name);
-        at += len + (at[len] == ' ');
+    for (unsigned i = 0; i < SBX_NAMESPACES; i++) {
+        if ((held->namespaces & 1u << i) != 0) {
+            check_namespace(list, held, (enum sbx_namespace)i);
+        }
     }
     if (held->maps_ids) {
-        check_map(list, held->pid, "uid_map", (unsigned)held->user);
-        check_map(list, held->pid, "gid_map", (unsigned)held->group);
+        check_map(list, held->proc, "uid_map", (unsigned)held->user);
+        check_map(list, held->proc, "gid_map", (unsigned)held->group);
     }
     check_status(list, held);
     if (held->landlock_probe >= 0) {
@@ -215,110 +166,135 @@ void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held 
 }
 
 /* 0, 1, 2, and the two pipe ends that close with exec. */
-void sbx_evidence_descriptors(struct sbx_evidence_list *list, pid_t pid)
+void sbx_evidence_descriptors(struct sbx_evidence_list *list, const struct sbx_proc *proc)
 {
-    char path[64];
-    char got[256] = "";
-    size_t len = 0;
-    (void)snprintf(path, sizeof path, "/proc/%d/fd", (int)pid);
-    DIR *dir = opendir(path);
+    struct sbx_line got;
+    int fd = openat(proc->dir, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     bool seen[1024] = {false};
     size_t others = 0;
     for (const struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] != '.') {
-            unsigned long number = strtoul(entry->d_name, NULL, 10);
-            if (number < SBX_COUNT(seen)) {
+            const char *at = entry->d_name;
+            uint64_t number = sbx_proc_number(&at);
+            if (*at == '\0' && number < SBX_COUNT(seen)) {
                 seen[number] = true;
             } else {
                 others++;
             }
         }
     }
-    for (size_t i = 0; i < SBX_COUNT(seen) && len + 8 < sizeof got; i++) {
+    sbx_line_set(&got, "");
+    for (size_t i = 0; i < SBX_COUNT(seen); i++) {
         if (seen[i]) {
-            len += (size_t)snprintf(got + len, sizeof got - len, "%s%zu", len == 0 ? "" : " ", i);
+            sbx_line_add(&got, got.len == 0 ? "" : " ");
+            sbx_line_number(&got, i);
         }
     }
     if (dir != NULL) {
         (void)closedir(dir);
+    } else {
+        sbx_fd_close(&fd);
     }
-    sbx_evidence_add(list, "descriptors", "0 1 2 3 4", got,
-                     others == 0 && strcmp(got, "0 1 2 3 4") == 0);
-    for (int fd = 3; fd <= 4; fd++) {
+    sbx_evidence_add(list, "descriptors", "0 1 2 3 4", got.text,
+                     others == 0 && strcmp(got.text, "0 1 2 3 4") == 0);
+    for (uint64_t i = 3; i <= 4; i++) {
         char info[256];
-        (void)snprintf(path, sizeof path, "fdinfo/%d", fd);
-        sbx_evidence_slurp(pid, path, info, sizeof info);
+        struct sbx_line path;
+        struct sbx_line what;
+        sbx_line_set(&path, "fdinfo/");
+        sbx_line_number(&path, i);
+        (void)sbx_proc_read(proc, path.text, info, sizeof info);
         const char *flags = strstr(info, "flags:\t");
         unsigned long bits = flags == NULL ? 0 : strtoul(flags + 7, NULL, 8);
-        (void)snprintf(path, sizeof path, "descriptor.%d", fd);
-        sbx_evidence_same(list, path, "closes with exec",
+        sbx_line_set(&what, "descriptor.");
+        sbx_line_number(&what, i);
+        sbx_evidence_same(list, what.text, "closes with exec",
                           (bits & O_CLOEXEC) != 0 ? "closes with exec" : "stays open");
     }
 }
 
-/* How /proc/PID/limits calls them. A process may be another user's, whose limits no call tells. */
 static const struct {
     int resource;
-    const char *name, *label;
+    const char *what;
+    const char *label; /* in /proc/PID/limits */
 } limit_rows[] = {
-    {RLIMIT_CORE, "core", "Max core file size"},
-    {RLIMIT_NOFILE, "descriptors", "Max open files"},
-    {RLIMIT_FSIZE, "file-size", "Max file size"},
-    {RLIMIT_CPU, "cpu", "Max cpu time"},
-    {RLIMIT_DATA, "data", "Max data size"},
-    {RLIMIT_NPROC, "processes", "Max processes"},
-    {RLIMIT_RTPRIO, "real-time", "Max realtime priority"},
-    {RLIMIT_NICE, "nice", "Max nice priority"},
+    {RLIMIT_CORE, "rlimit.core", "Max core file size"},
+    {RLIMIT_NOFILE, "rlimit.descriptors", "Max open files"},
+    {RLIMIT_FSIZE, "rlimit.file-size", "Max file size"},
+    {RLIMIT_CPU, "rlimit.cpu", "Max cpu time"},
+    {RLIMIT_DATA, "rlimit.data", "Max data size"},
+    {RLIMIT_NPROC, "rlimit.processes", "Max processes"},
+    {RLIMIT_RTPRIO, "rlimit.real-time", "Max realtime priority"},
+    {RLIMIT_NICE, "rlimit.nice", "Max nice priority"},
 };
 
-static const char *read_bound(const char *text, char *out, size_t size)
+static void add_bounds(struct sbx_line *line, uint64_t soft, uint64_t hard)
+{
+    sbx_line_number(line, soft);
+    sbx_line_add(line, "/");
+    sbx_line_number(line, hard);
+}
+
+static const char *add_bound(struct sbx_line *line, const char *text)
 {
     text += strspn(text, " ");
     size_t len = strcspn(text, " \n");
-    (void)snprintf(out, size, "%.*s", (int)len, text);
+    sbx_line_add_str(line, (struct sbx_str){text, len});
     return text + len;
 }
 
-static void print_limit(char *out, size_t size, uint64_t soft, uint64_t hard)
+static void read_listed_limit(struct sbx_line *got, const struct sbx_proc *proc, const char *label)
 {
-    (void)snprintf(out, size, "%" PRIu64 "/%" PRIu64, soft, hard);
+    char text[4096];
+    (void)sbx_proc_read(proc, "limits", text, sizeof text);
+    const char *at = strstr(text, label);
+    if (at == NULL) {
+        sbx_line_set(got, "unreadable");
+        return;
+    }
+    at = add_bound(got, at + strlen(label));
+    sbx_line_add(got, "/");
+    (void)add_bound(got, at);
 }
 
-static void check_limit(struct sbx_evidence_list *list, const char *limits,
+/* A process may be another user's, whose limits no call tells; then the file does. */
+static void read_limit(struct sbx_line *got, const struct sbx_proc *proc, size_t row)
+{
+    struct rlimit limit;
+    sbx_line_set(got, "");
+    /* The libraries disagree about the type of a resource. */
+    if (syscall(SYS_prlimit64, proc->pid, limit_rows[row].resource, NULL, &limit) == 0) {
+        add_bounds(got, limit.rlim_cur, limit.rlim_max);
+    } else {
+        read_listed_limit(got, proc, limit_rows[row].label);
+    }
+}
+
+static void check_limit(struct sbx_evidence_list *list, const struct sbx_proc *proc,
                         const struct sbx_init_rlimit *planned)
 {
     for (size_t i = 0; i < SBX_COUNT(limit_rows); i++) {
-        char what[48];
-        char wanted[64];
-        char soft[24] = "unreadable";
-        char hard[24] = "";
-        char got[64];
-        const char *at = strstr(limits, limit_rows[i].label);
-        if ((uint32_t)limit_rows[i].resource != planned->resource) {
-            continue;
+        struct sbx_line wanted;
+        struct sbx_line got;
+        if ((uint32_t)limit_rows[i].resource == planned->resource) {
+            sbx_line_set(&wanted, "");
+            add_bounds(&wanted, planned->soft, planned->hard);
+            read_limit(&got, proc, i);
+            sbx_evidence_same(list, limit_rows[i].what, wanted.text, got.text);
+            return;
         }
-        if (at != NULL) {
-            at = read_bound(at + strlen(limit_rows[i].label), soft, sizeof soft);
-            (void)read_bound(at, hard, sizeof hard);
-        }
-        (void)snprintf(got, sizeof got, "%s/%s", soft, hard);
-        print_limit(wanted, sizeof wanted, planned->soft, planned->hard);
-        (void)snprintf(what, sizeof what, "rlimit.%s", limit_rows[i].name);
-        sbx_evidence_same(list, what, wanted, got);
-        return;
     }
     sbx_evidence_add(list, "rlimit", "known", "unknown", false);
 }
 
-void sbx_evidence_limits(struct sbx_evidence_list *list, pid_t pid, const void *rlimits,
-                         size_t count)
+void sbx_evidence_limits(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                         const void *rlimits, size_t count)
 {
-    char text[4096];
-    sbx_evidence_slurp(pid, "limits", text, sizeof text);
     for (size_t i = 0; i < count; i++) {
         struct sbx_init_rlimit planned;
         memcpy(&planned, (const char *)rlimits + i * sizeof planned, sizeof planned);
-        check_limit(list, text, &planned);
+        check_limit(list, proc, &planned);
     }
 }
 

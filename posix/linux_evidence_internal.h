@@ -1,21 +1,22 @@
-/* What the files of the evidence share: reading small files of /proc. */
+/* What the files of the evidence share. */
 #ifndef SBX_POSIX_LINUX_EVIDENCE_INTERNAL_H
 #define SBX_POSIX_LINUX_EVIDENCE_INTERNAL_H
 
-#include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
-enum {
-    SBX_STATUS_BYTES = 8192
-}; /* of /proc/PID/status: its lists of processors and groups are long */
+#include "common/run/evidence.h"
+#include "posix/linux_own.h"
+#include "posix/linux_proc.h"
 
-/* /proc/PID/NAME, at most size - 1 bytes of it; "" when it cannot be read. */
-void sbx_evidence_slurp(pid_t pid, const char *name, char *out, size_t size);
+/* An item of two numbers that must be the same; -1: cannot be read. */
+void sbx_evidence_number(struct sbx_evidence_list *list, const char *what, int64_t wanted,
+                         int64_t got);
 
-/* The value of "Name:\tvalue" in a status file; "" when it is not there. */
-void sbx_evidence_field(const char *status, const char *name, char *out, size_t size);
+/* It runs under so many seccomp programs more than sbx. No item on a kernel that does not tell. */
+void sbx_evidence_filters(struct sbx_evidence_list *list, const char *what,
+                          const struct sbx_own *own, size_t more, const struct sbx_proc *proc);
 
-/* How many seccomp programs sbx itself runs under: what it starts has them too. */
-unsigned long sbx_evidence_own_filters(void);
+/* No user namespace can be made below that of the held process. */
+void sbx_evidence_user_namespaces(struct sbx_evidence_list *list, const struct sbx_proc *held);
 
 #endif

@@ -1,17 +1,19 @@
 /* Evidence about mounts: what the kernel lists in the box against the plan. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include <linux/stat.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "posix/fd.h"
 #include "posix/linux_evidence.h"
-#include "posix/linux_mountinfo.h"
+#include "posix/linux_line.h"
+#include "posix/linux_mountindex.h"
+#include "posix/linux_own.h"
 
 #include "common/base/banned.h"
 
@@ -19,8 +21,12 @@ struct look {
     struct sbx_evidence_list *list;
     const struct sbx_mounts *mounts;
     const struct sbx_policy *policy;
-    struct sbx_mountinfo_list inside, own; /* of the box, and of sbx */
-    int root_fd;                           /* of the box */
+    struct sbx_mountinfo_list inside_list;
+    struct sbx_mountindex inside; /* of the box */
+    struct sbx_own *own;
+    bool is_own_early;         /* what is not found there may be found in a newer list */
+    struct sbx_places planned; /* by path; a link has none */
+    int root_fd;               /* of the box */
 };
 
 /* What lies at a place, seen from the box's root. No component of a planned path is a link, so that none can
@@ -37,8 +43,8 @@ static struct seen see(const struct look *look, const char *path)
 {
     struct statx info = {0};
     const char *name = path[1] == '\0' ? "." : path + 1;
-    if (statx(look->root_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
-              STATX_BASIC_STATS | STATX_MNT_ID, &info) != 0) {
+    if (syscall(SYS_statx, look->root_fd, name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+                STATX_BASIC_STATS | STATX_MNT_ID, &info) != 0) {
         return (struct seen){.is_there = false};
     }
     return (struct seen){
@@ -60,22 +66,18 @@ static struct sbx_mountinfo *mount_at(const struct look *look, const char *path,
         return NULL;
     }
     if (seen->mount_id == 0) {
-        return sbx_mountinfo_at(&look->inside, path);
+        return sbx_mountindex_at(&look->inside, path);
     }
-    for (size_t i = 0; i < look->inside.count; i++) {
-        struct sbx_mountinfo *line = &look->inside.items[i];
-        if (line->id == seen->mount_id) {
-            return strcmp(line->place, path) == 0 ? line : NULL;
-        }
-    }
-    return NULL;
+    struct sbx_mountinfo *line = sbx_mountindex_id(&look->inside, seen->mount_id);
+    return line != NULL && strcmp(line->place, path) == 0 ? line : NULL;
 }
 
 /* A file system that was made for this box: nothing of the host's is in it. */
 static bool is_own(const struct look *look, const struct sbx_mountinfo *line)
 {
-    for (size_t i = 0; i < look->own.count; i++) {
-        if (look->own.items[i].major == line->major && look->own.items[i].minor == line->minor) {
+    const struct sbx_mountinfo_list *own = look->own->mounts.list;
+    for (size_t i = 0; i < own->count; i++) {
+        if (own->items[i].major == line->major && own->items[i].minor == line->minor) {
             return false;
         }
     }
@@ -103,12 +105,9 @@ static const struct expected expectations[] = {
 
 static uint64_t bytes_of(const struct look *look, const char *path)
 {
-    char place[64];
     struct statfs info;
     AUTO_FD fd = openat(look->root_fd, path + 1, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    (void)snprintf(place, sizeof place, "/proc/self/fd/%d", fd);
-    return fd < 0 || statfs(place, &info) != 0 ? 0
-                                               : (uint64_t)info.f_blocks * (uint64_t)info.f_bsize;
+    return fd < 0 || fstatfs(fd, &info) != 0 ? 0 : (uint64_t)info.f_blocks * (uint64_t)info.f_bsize;
 }
 
 /* A tmpfs counts in pages. */
@@ -118,22 +117,36 @@ static uint64_t in_pages(uint64_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-static void describe(char *out, size_t size, const char *what, bool is_read_only, const char *flags)
+/* "tmpfs ro nosuid nodev mode 0000 4096 bytes" */
+struct words {
+    const char *what;
+    bool is_read_only, no_set_id, no_devices;
+    unsigned mode;
+    uint64_t bytes;
+};
+
+static void describe(struct sbx_line *out, const struct words *words, const struct expected *want)
 {
-    (void)snprintf(out, size, "%s %s%s", what, is_read_only ? "ro" : "rw", flags);
+    sbx_line_set(out, words->what);
+    sbx_line_add(out, words->is_read_only ? " ro" : " rw");
+    sbx_line_add(out, words->no_set_id ? " nosuid" : "");
+    sbx_line_add(out, words->no_devices ? " nodev" : "");
+    if (want->has_mode) {
+        sbx_line_add(out, " mode ");
+        sbx_line_octal(out, words->mode, 4);
+    }
+    if (want->has_size) {
+        sbx_line_add(out, " ");
+        sbx_line_number(out, words->bytes);
+        sbx_line_add(out, " bytes");
+    }
 }
 
-static void add_detail(char *out, size_t size, const struct expected *want, unsigned mode,
-                       uint64_t bytes)
+static bool are_same(const struct words *a, const struct words *b)
 {
-    size_t len = strlen(out);
-    if (want->has_mode && len < size) {
-        (void)snprintf(out + len, size - len, " mode %04o", mode);
-        len = strlen(out);
-    }
-    if (want->has_size && len < size) {
-        (void)snprintf(out + len, size - len, " %" PRIu64 " bytes", bytes);
-    }
+    return strcmp(a->what, b->what) == 0 && a->is_read_only == b->is_read_only &&
+           a->no_set_id == b->no_set_id && a->no_devices == b->no_devices && a->mode == b->mode &&
+           a->bytes == b->bytes;
 }
 
 static bool is_null_device(const struct seen *seen)
@@ -155,43 +168,65 @@ static const char *nature(const struct look *look, const struct sbx_mount *mount
     return is_own(look, line) ? line->kind : "of the host:";
 }
 
+static struct words planned_words(const struct sbx_mount *mount, const struct expected *want)
+{
+    bool is_mask = mount->kind == SBX_MOUNT_MASK;
+    return (struct words){
+        .what = mount->kind == SBX_MOUNT_MASK_FILE ? "null device"
+                : want->kind == NULL               ? "bind"
+                                                   : want->kind,
+        .is_read_only = want->is_read_only,
+        .no_set_id = true,
+        .no_devices = true,
+        .mode = !want->has_mode      ? 0
+                : !is_mask           ? 01777
+                : mount->is_reopened ? 0111
+                                     : 0,
+        .bytes = want->has_size ? in_pages(is_mask ? SBX_MOUNTS_MASK_BYTES : mount->size_bytes) : 0,
+    };
+}
+
 static void check_mount(const struct look *look, const struct sbx_mount *mount)
 {
     const struct expected *want = &expectations[mount->kind];
+    struct words planned = planned_words(mount, want);
     struct seen seen = see(look, mount->path);
     struct sbx_mountinfo *line = mount_at(look, mount->path, &seen);
-    char what[400];
-    char wanted[128];
-    char got[160];
-    unsigned mode = mount->kind != SBX_MOUNT_MASK ? 01777 : mount->is_reopened ? 0111 : 0;
-    const char *name = mount->kind == SBX_MOUNT_MASK_FILE ? "null device"
-                       : want->kind == NULL               ? "bind"
-                                                          : want->kind;
-    (void)snprintf(what, sizeof what, "mount.%.380s", mount->path);
-    describe(wanted, sizeof wanted, name, want->is_read_only, " nosuid nodev");
-    add_detail(wanted, sizeof wanted, want, mode,
-               in_pages(mount->kind == SBX_MOUNT_MASK ? SBX_MOUNTS_MASK_BYTES : mount->size_bytes));
+    struct sbx_line what;
+    struct sbx_line wanted;
+    struct sbx_line got;
+    sbx_line_set(&what, "mount.");
+    sbx_line_add(&what, mount->path);
+    describe(&wanted, &planned, want);
     if (line == NULL) {
-        sbx_evidence_add(look->list, what, wanted, "missing", false);
+        sbx_evidence_add(look->list, what.text, wanted.text, "missing", false);
         return;
     }
     line->is_known = true;
-    describe(got, sizeof got, nature(look, mount, line, &seen), line->is_read_only,
-             line->no_set_id    ? line->no_devices ? " nosuid nodev" : " nosuid"
-             : line->no_devices ? " nodev"
-                                : "");
-    add_detail(got, sizeof got, want, seen.mode, want->has_size ? bytes_of(look, mount->path) : 0);
-    sbx_evidence_same(look->list, what, wanted, got);
+    struct words found = {
+        .what = nature(look, mount, line, &seen),
+        .is_read_only = line->is_read_only,
+        .no_set_id = line->no_set_id,
+        .no_devices = line->no_devices,
+        .mode = want->has_mode ? seen.mode : 0,
+        .bytes = want->has_size ? bytes_of(look, mount->path) : 0,
+    };
+    bool is_same = are_same(&planned, &found);
+    if (!is_same) {
+        describe(&got, &found, want);
+    }
+    sbx_evidence_add(look->list, what.text, wanted.text, is_same ? wanted.text : got.text, is_same);
 }
 
 static void check_link(const struct look *look, const struct sbx_mount *mount)
 {
-    char what[400];
-    char got[4096] = "";
+    struct sbx_line what;
+    char got[4096];
     ssize_t len = readlinkat(look->root_fd, mount->path + 1, got, sizeof got - 1);
     got[len > 0 ? len : 0] = '\0';
-    (void)snprintf(what, sizeof what, "link.%.380s", mount->path);
-    sbx_evidence_same(look->list, what, mount->link, len > 0 ? got : "missing");
+    sbx_line_set(&what, "link.");
+    sbx_line_add(&what, mount->path);
+    sbx_evidence_same(look->list, what.text, mount->link, len > 0 ? got : "missing");
 }
 
 /* The plan's order is the kernel's: a mount that came before its parent would be hidden by it. */
@@ -202,7 +237,7 @@ static void check_order(const struct look *look)
     for (size_t i = 0; i < look->mounts->count; i++) {
         const struct sbx_mount *mount = &look->mounts->items[i];
         const struct sbx_mountinfo *line =
-            mount->kind == SBX_MOUNT_LINK ? NULL : sbx_mountinfo_at(&look->inside, mount->path);
+            mount->kind == SBX_MOUNT_LINK ? NULL : sbx_mountindex_at(&look->inside, mount->path);
         if (line != NULL) {
             wrong = last != NULL && line < last ? mount->path : wrong;
             last = line;
@@ -233,17 +268,32 @@ static bool is_plain_device(const struct look *look, const struct sbx_mountinfo 
     return false;
 }
 
-/* A bind takes along what is mounted below its source: the very same, at the very same place. */
-static bool came_along(const struct look *look, const struct sbx_mountinfo *line)
+static bool is_listed(const struct sbx_mountindex *own, const struct sbx_mountinfo *line)
 {
-    for (size_t i = 0; i < look->own.count; i++) {
-        const struct sbx_mountinfo *own = &look->own.items[i];
-        if (own->major == line->major && own->minor == line->minor &&
-            strcmp(own->root, line->root) == 0 && strcmp(own->place, line->place) == 0) {
+    struct sbx_str place = sbx_str(line->place);
+    long at = SBX_PLACES_NONE;
+    while ((at = sbx_places_find(&own->places, place, at)) != SBX_PLACES_NONE) {
+        const struct sbx_mountinfo *other = &own->list->items[at];
+        if (other->major == line->major && other->minor == line->minor &&
+            strcmp(other->root, line->root) == 0) {
             return true;
         }
     }
     return false;
+}
+
+/* A bind takes along what is mounted below its source: the very same, at the very same place. The host may have
+ * mounted it after its mounts were listed; so they are listed again before it counts as a stranger's. */
+static bool came_along(struct look *look, const struct sbx_mountinfo *line)
+{
+    if (is_listed(&look->own->mounts, line)) {
+        return true;
+    }
+    if (!look->is_own_early) {
+        return false;
+    }
+    look->is_own_early = false;
+    return sbx_own_list_mounts(look->own, look->list->arena) && is_listed(&look->own->mounts, line);
 }
 
 /* The administrator let the manifest ask for it: empty file systems only. */
@@ -262,15 +312,11 @@ static bool is_raw(const struct look *look, const struct sbx_mountinfo *line)
 }
 
 /* NULL when it may be there. */
-static const char *objection(const struct look *look, const struct sbx_mountinfo *line)
+static const char *objection(struct look *look, const struct sbx_mountinfo *line)
 {
-    const struct sbx_mount *above = NULL;
-    for (size_t i = 0; i < look->mounts->count; i++) {
-        const struct sbx_mount *mount = &look->mounts->items[i];
-        if (mount->kind != SBX_MOUNT_LINK && sbx_mountinfo_is_within(mount->path, line->place)) {
-            above = mount; /* parents come first, so the last is the nearest */
-        }
-    }
+    long nearest = sbx_places_above(&look->planned, sbx_str(line->place));
+    const struct sbx_mount *above =
+        nearest == SBX_PLACES_NONE ? NULL : &look->mounts->items[nearest];
     if (is_raw(look, line)) {
         return NULL;
     }
@@ -291,33 +337,69 @@ static const char *objection(const struct look *look, const struct sbx_mountinfo
     return above->kind == SBX_MOUNT_READ && !line->is_read_only ? "is writable" : NULL;
 }
 
-static void check_rest(const struct look *look)
+/* So that what follows it is seen as well. */
+static struct sbx_str cut(const char *place)
 {
-    char got[400] = "none";
-    char shared[400] = "none";
-    for (size_t i = 0; i < look->inside.count; i++) {
-        const struct sbx_mountinfo *line = &look->inside.items[i];
+    enum { MOST = 300 };
+    struct sbx_str text = sbx_str(place);
+    text.len = text.len < MOST ? text.len : MOST;
+    return text;
+}
+
+static void check_rest(struct look *look)
+{
+    struct sbx_line got;
+    const char *shared = "none";
+    sbx_line_set(&got, "none");
+    for (size_t i = 0; i < look->inside_list.count; i++) {
+        const struct sbx_mountinfo *line = &look->inside_list.items[i];
         const char *wrong = line->is_known ? NULL : objection(look, line);
-        if (wrong != NULL && !sbx_mountinfo_is_hidden(&look->inside, line)) {
-            (void)snprintf(got, sizeof got, "%.300s %s", line->place, wrong);
+        if (wrong != NULL && !sbx_mountindex_is_hidden(&look->inside, line)) {
+            got.len = 0;
+            sbx_line_add_str(&got, cut(line->place));
+            sbx_line_add(&got, " ");
+            sbx_line_add(&got, wrong);
         }
         if (line->is_shared) {
-            (void)snprintf(shared, sizeof shared, "%.300s", line->place);
+            shared = line->place;
         }
     }
-    sbx_evidence_same(look->list, "mounts.unplanned-or-writable", "none", got);
+    sbx_evidence_same(look->list, "mounts.unplanned-or-writable", "none", got.text);
     sbx_evidence_same(look->list, "mounts.shared-with-the-host", "none", shared);
 }
 
-void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid, const struct sbx_policy *policy,
-                         const struct sbx_mounts *mounts)
+static bool open_look(struct look *look, const struct sbx_proc *proc)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-    AUTO_FD root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct look look = {.list = list, .mounts = mounts, .policy = policy, .root_fd = root};
-    if (root < 0 || !sbx_mountinfo_read(list->arena, pid, &look.inside) ||
-        !sbx_mountinfo_read(list->arena, getpid(), &look.own)) {
+    struct sbx_arena *arena = look->list->arena;
+    const struct sbx_mounts *mounts = look->mounts;
+    look->root_fd = openat(proc->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    look->is_own_early = look->own->has_mounts;
+    if (look->root_fd < 0 || !sbx_mountinfo_read(arena, proc->dir, &look->inside_list) ||
+        !sbx_mountindex_make(arena, &look->inside_list, &look->inside) ||
+        (!look->is_own_early && !sbx_own_list_mounts(look->own, arena)) ||
+        !sbx_places_init(&look->planned, arena, mounts->count)) {
+        return false;
+    }
+    for (size_t i = 0; i < mounts->count; i++) {
+        bool is_link = mounts->items[i].kind == SBX_MOUNT_LINK;
+        sbx_places_add(&look->planned, is_link ? "" : mounts->items[i].path);
+    }
+    return true;
+}
+
+static void close_look(struct look *look)
+{
+    sbx_fd_close(&look->root_fd);
+}
+
+void sbx_evidence_mounts(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                         const struct sbx_policy *policy, const struct sbx_mounts *mounts,
+                         struct sbx_own *own)
+{
+    SBX_CLEANUP(close_look)
+    struct look look = {
+        .list = list, .mounts = mounts, .policy = policy, .own = own, .root_fd = -1};
+    if (!open_look(&look, proc)) {
         sbx_evidence_add(list, "mounts", "readable", "unreadable", false);
         return;
     }
@@ -328,6 +410,8 @@ void sbx_evidence_mounts(struct sbx_evidence_list *list, pid_t pid, const struct
             check_mount(&look, &mounts->items[i]);
         }
     }
-    check_order(&look);
+    if (!mounts->has_own_order) {
+        check_order(&look);
+    }
     check_rest(&look);
 }

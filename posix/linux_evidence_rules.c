@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 
 #include "posix/fd.h"
 #include "posix/linux_evidence.h"
+#include "posix/linux_line.h"
 
 #include "common/base/banned.h"
 
@@ -55,25 +55,25 @@ static const char *state_of(int root, const struct sbx_rule *rule)
     return is_read_only(fd) ? "read-only" : "writable";
 }
 
-void sbx_evidence_rules(struct sbx_evidence_list *list, pid_t pid, const struct sbx_policy *policy)
+void sbx_evidence_rules(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                        const struct sbx_policy *policy)
 {
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/root", (int)pid);
-    AUTO_FD root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    AUTO_FD root = openat(proc->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         sbx_evidence_add(list, "rules", "readable", "unreadable", false);
         return;
     }
     for (size_t i = 0; i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
-        char what[400];
+        struct sbx_line what;
         if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->access == SBX_ACCESS_WRITE) {
             continue;
         }
         const char *got = state_of(root, rule);
         const char *wanted = rule->access == SBX_ACCESS_NONE ? "closed" : "read-only";
         bool is_right = got[0] == wanted[0] || (rule->access == SBX_ACCESS_READ && got[0] == 'c');
-        (void)snprintf(what, sizeof what, "rule.%.380s", rule->path.text);
-        sbx_evidence_add(list, what, wanted, got, is_right);
+        sbx_line_set(&what, "rule.");
+        sbx_line_add(&what, rule->path.text);
+        sbx_evidence_add(list, what.text, wanted, got, is_right);
     }
 }

@@ -25,6 +25,16 @@ static const struct step steps[] = {
     [SBX_INIT_STEP_TERMINAL] = {"ioctl", "the terminal of the box cannot be taken"},
     [SBX_INIT_STEP_DIRECTORY] = {"chdir", "the working directory is not in the box"},
     [SBX_INIT_STEP_EXEC] = {"execve", "the command cannot be executed"},
+    [SBX_INIT_STEP_GROUP] = {"unshare", "the box cannot have a name and a group of its own"},
+    [SBX_INIT_STEP_IDS] = {"write", "the box cannot write its uid map"},
+    [SBX_INIT_STEP_ROOT] = {"mount_setattr", "the root of the box cannot be made"},
+    [SBX_INIT_STEP_SOURCE] = {"open_tree", "the box cannot be given"},
+    [SBX_INIT_STEP_PLACE] = {"openat2", "the box has no place for"},
+    [SBX_INIT_STEP_MOUNT] = {"move_mount", "the box cannot mount"},
+    [SBX_INIT_STEP_PROC] = {"fsmount", "the box cannot mount proc"},
+    [SBX_INIT_STEP_USERNS] = {"write", "user namespaces cannot be switched off in the box"},
+    [SBX_INIT_STEP_DEVICES] = {"move_mount", "the box cannot have a /dev of its own"},
+    [SBX_INIT_STEP_NETWORK] = {"ioctl", "the loopback of the box cannot be raised"},
 };
 
 /* The last line of what the helper said; "" when it was silent. */
@@ -81,6 +91,13 @@ static enum sbx_code inside_failed(const struct sbx_launch *launch, const struct
                          launch->plan->policy->cwd.text, sbx_errno_text(report->raw));
         return sbx_err_hint(err, "choose another with -C DIR, or make it readable with -r");
     }
+    if (report->step >= SBX_INIT_STEP_SOURCE && report->step <= SBX_INIT_STEP_MOUNT) {
+        (void)sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, step->call, "%s \"%s\": %s",
+                         step->text, launch->share->failed_path,
+                         report->raw == ESTALE ? "it is another file than a moment ago"
+                                               : sbx_errno_text(report->raw));
+        return sbx_err_hint(err, "something moves it; try again when it is at rest");
+    }
     return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, step->call, "%s: %s", step->text,
                       sbx_errno_text(report->raw));
 }
@@ -102,6 +119,13 @@ enum sbx_code sbx_launch_failed(const struct sbx_launch *launch, const struct sb
                           "cannot start \"%s\": %s", launch->box.program,
                           sbx_errno_text(report->raw));
     case SBX_BIRTH_FORK:
+        if (launch->box.fork != NULL) {
+            return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, "clone3",
+                              "cannot make the namespaces of the box: %s",
+                              sbx_errno_text(report->raw));
+        }
+        return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, "fork",
+                          "cannot start a process: %s", sbx_errno_text(report->raw));
     case SBX_BIRTH_CWD:
     case SBX_BIRTH_STREAMS:
     case SBX_BIRTH_EXEC:

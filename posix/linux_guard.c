@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "posix/fd.h"
 #include "posix/linux_launch.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -56,6 +59,18 @@ static enum sbx_code add_pattern(struct sbx_launch *launch, struct rows *rows, c
     return SBX_OK;
 }
 
+/* As realpath, which asks once for every name on the way: only where one of them is a link that is worth it. */
+static bool find_real(const char *path, char out[PATH_MAX])
+{
+    bool is_real = false;
+    AUTO_FD fd = sbx_path_open(path, 0, &is_real);
+    if (is_real) {
+        memcpy(out, path, strlen(path) + 1);
+        return true;
+    }
+    return (fd >= 0 || errno != ENOENT) && realpath(path, out) != NULL;
+}
+
 /* A path that does not exist, under the real name of the part that does. */
 static const char *real_name(struct sbx_arena *arena, const char *path)
 {
@@ -67,7 +82,7 @@ static const char *real_name(struct sbx_arena *arena, const char *path)
     }
     memcpy(part, path, len + 1);
     while (len > 1) {
-        if (realpath(part, real) != NULL) {
+        if (find_real(part, real)) {
             const char *rest = path + len;
             return sbx_arena_printf(arena, "%s%s", strcmp(real, "/") == 0 ? "" : real, rest);
         }
@@ -86,13 +101,13 @@ static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, st
     enum sbx_code code = SBX_OK;
     for (size_t i = 0; i < policy->rules.count && code == SBX_OK; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
-        char real[PATH_MAX];
+        struct stat info;
         if (rule->kind != SBX_RULE_HOST || rule->access == SBX_ACCESS_WRITE) {
             continue;
         }
         if (rule->is_glob) {
             code = add_pattern(launch, rows, rule->path.text, SBX_PATTERN_ANCHORED, err);
-        } else if (realpath(rule->path.text, real) == NULL && errno == ENOENT) {
+        } else if (stat(rule->path.text, &info) != 0 && errno == ENOENT) {
             const char *name = real_name(launch->arena, rule->path.text);
             code = name == NULL ? sbx_err_nomem(err)
                                 : add_place(launch, rows, name, SBX_PLACE_PINNED, err);
@@ -131,7 +146,7 @@ static enum sbx_code add_writable(struct sbx_launch *launch, struct rows *rows, 
         const struct sbx_rule *rule = &policy->rules.items[i];
         char real[PATH_MAX];
         if (rule->kind == SBX_RULE_HOST && rule->access == SBX_ACCESS_WRITE && !rule->is_glob &&
-            realpath(rule->path.text, real) != NULL) {
+            find_real(rule->path.text, real)) {
             code = add_place(launch, rows, real, SBX_PLACE_WRITABLE, err);
         }
     }

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/os.h"
@@ -37,7 +38,8 @@ struct limits {
 static void limit(struct limits *limits, int resource, uint64_t soft, uint64_t hard)
 {
     struct rlimit now = {0};
-    if (getrlimit((__rlimit_resource_t)resource, &now) == 0) {
+    /* The libraries disagree about the type of a resource. */
+    if (syscall(SYS_prlimit64, 0, resource, NULL, &now) == 0) {
         hard = hard < now.rlim_max ? hard : now.rlim_max;
         soft = soft < hard ? soft : hard;
     }
@@ -77,7 +79,8 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
     struct sbx_cgroup_limits limits = {
         .memory_bytes = plan->memory_bytes,
         .processes = plan->policy->limits.processes,
-        .own_processes = 2, /* the helper and sbx-init */
+        /* sbx-init, and a helper program where there is one */
+        .own_processes = plan->backend == SBX_BACKEND_NATIVE ? 1 : 2,
         .counts_cpu = plan->policy->limits.cpu_secs > 0,
     };
     if (plan->facts->cgroup == SBX_CGROUP_NONE) {
@@ -101,7 +104,10 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 
 static bool enter(void *state)
 {
-    const struct sbx_launch *launch = (const struct sbx_launch *)state;
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    if (launch->enter != NULL) {
+        return launch->enter(launch);
+    }
     /* Still as root: the group's files are root's. Then who the box runs as, before it is built. */
     return sbx_cgroup_enter_self(&launch->cgroup) && sbx_account_become(&launch->account);
 }
@@ -209,6 +215,15 @@ static enum sbx_code find_command(struct sbx_launch *launch, struct sbx_err *err
     return code;
 }
 
+static enum sbx_code no_command(struct sbx_launch *launch)
+{
+    static const char *const nothing[] = {NULL};
+    launch->program = "";
+    launch->env = nothing;
+    launch->block.plan.flags |= SBX_INIT_WAITS;
+    return SBX_OK;
+}
+
 static void choose_filters(struct sbx_launch *launch)
 {
     const struct sbx_policy *policy = launch->plan->policy;
@@ -223,6 +238,35 @@ static void choose_filters(struct sbx_launch *launch)
     }
 }
 
+/* What the plan itself decides. */
+static void begin_block(struct sbx_launch *launch)
+{
+    static const char *const nothing[] = {NULL};
+    const struct sbx_plan *plan = launch->plan;
+    struct sbx_init_plan *inside = &launch->block.plan;
+    inside->program = sbx_init_block_text(&launch->block, launch->program);
+    inside->directory = sbx_init_block_text(&launch->block, plan->policy->cwd.text);
+    inside->argv = sbx_init_block_texts(&launch->block, launch->is_warm ? nothing : plan->command);
+    inside->env = sbx_init_block_texts(&launch->block, launch->env);
+    set_limits(launch);
+    choose_filters(launch);
+}
+
+void sbx_launch_look(struct sbx_launch *launch, struct sbx_arena *arena,
+                     const struct sbx_plan *plan, const struct sbx_account *account,
+                     enum sbx_cgroup_version version)
+{
+    launch->arena = arena;
+    launch->plan = plan;
+    launch->landlock_abi = plan->facts->landlock_abi;
+    launch->is_warm = true;
+    launch->account = *account;
+    launch->cgroup.version = version;
+    sbx_init_block_init(&launch->block);
+    (void)no_command(launch);
+    begin_block(launch);
+}
+
 enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
                               const struct sbx_plan *plan, struct sbx_err *err)
 {
@@ -234,8 +278,8 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
     sbx_init_block_init(&launch->block);
     sbx_evidence_init(&launch->evidence, arena);
-    launch->adopts = sbx_orphans_adopt();
-    enum sbx_code code = find_command(launch, err);
+    launch->adopts = !launch->is_warm && sbx_orphans_adopt();
+    enum sbx_code code = launch->is_warm ? no_command(launch) : find_command(launch, err);
     if (code == SBX_OK) {
         code = sbx_account_find(plan->policy, &launch->account, err);
     }
@@ -254,13 +298,7 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     if (code != SBX_OK) {
         return code;
     }
-    struct sbx_init_plan *inside = &launch->block.plan;
-    inside->program = sbx_init_block_text(&launch->block, launch->program);
-    inside->directory = sbx_init_block_text(&launch->block, plan->policy->cwd.text);
-    inside->argv = sbx_init_block_texts(&launch->block, plan->command);
-    inside->env = sbx_init_block_texts(&launch->block, launch->env);
-    set_limits(launch);
-    choose_filters(launch);
+    begin_block(launch);
     sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
     sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
     sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
@@ -280,6 +318,9 @@ void sbx_launch_close(struct sbx_launch *launch)
         sbx_fd_close(owned[i]);
     }
     undo(launch); /* nothing is left to undo after a run: the keeper did it */
+    if (launch->adopts) {
+        sbx_orphans_leave();
+    }
     sbx_heir_dismiss(&launch->heir);
     sbx_cgroup_release(&launch->cgroup);
     if (launch->share != NULL) {
@@ -307,13 +348,13 @@ void sbx_launch_pass(struct sbx_launch *launch, int fd, int number)
     launch->fds[launch->fd_count++] = (struct sbx_box_fd){fd, number};
 }
 
-void sbx_launch_evidence(struct sbx_launch *launch, pid_t pid)
+void sbx_launch_evidence(struct sbx_launch *launch, const struct sbx_proc *held)
 {
     const struct sbx_init_plan *plan = &launch->block.plan;
-    sbx_evidence_limits(&launch->evidence, pid, launch->block.bytes.data + plan->rlimits.at,
+    sbx_evidence_limits(&launch->evidence, held, launch->block.bytes.data + plan->rlimits.at,
                         plan->rlimits.count);
-    sbx_evidence_cgroup(&launch->evidence, &launch->cgroup, pid);
-    sbx_evidence_descriptors(&launch->evidence, pid);
+    sbx_evidence_cgroup(&launch->evidence, &launch->cgroup, held->pid);
+    sbx_evidence_descriptors(&launch->evidence, held);
     sbx_evidence_environment(&launch->evidence, launch->plan_fd, launch->env);
 }
 
@@ -327,7 +368,7 @@ static struct sbx_init_filter add_program(struct sbx_launch *launch, enum sbx_fi
     return (struct sbx_init_filter){array.at, array.count};
 }
 
-static enum sbx_code seal(struct sbx_launch *launch, struct sbx_err *err)
+static enum sbx_code seal_block(struct sbx_launch *launch, struct sbx_err *err)
 {
     struct sbx_init_filter filters[SBX_LAUNCH_FILTERS];
     for (size_t i = 0; i < launch->filter_count; i++) {
@@ -348,19 +389,28 @@ static enum sbx_code seal(struct sbx_launch *launch, struct sbx_err *err)
 /* The keeper has them now; kept open here, their end of file would never come. */
 static void parted(void *state)
 {
-    struct sbx_launch *launch = (struct sbx_launch *)state;
+    sbx_launch_part((struct sbx_launch *)state);
+}
+
+void sbx_launch_part(struct sbx_launch *launch)
+{
     sbx_fd_close(&launch->orders[0]);
     sbx_fd_close(&launch->orders[1]);
     sbx_fd_close(&launch->reports[1]);
     sbx_fd_close(&launch->box.terminal_slave_fd);
     sbx_fd_close(&launch->box.terminal_fd);
     sbx_heir_dismiss(&launch->heir);
+    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
 }
 
 static bool verify(void *state, const struct sbx_report *held)
 {
-    struct sbx_launch *launch = (struct sbx_launch *)state;
-    launch->verify(launch, held->pid, held->raw);
+    return sbx_launch_verify((struct sbx_launch *)state, held);
+}
+
+bool sbx_launch_verify(struct sbx_launch *launch, const struct sbx_report *held)
+{
+    launch->verify(launch, held);
     launch->verify_code = sbx_evidence_verdict(&launch->evidence, &launch->verify_err);
     launch->is_released = launch->verify_code == SBX_OK;
     return launch->is_released;
@@ -379,7 +429,7 @@ static enum sbx_operation operation_of(int32_t what)
 }
 
 /* Out of the shared memory into the arena of the run. */
-static void fill_record(const struct sbx_launch *launch, struct sbx_run_record *out)
+void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *out)
 {
     const struct sbx_box_share *share = launch->share;
     size_t len = share->tail.total < SBX_TAIL_BYTES ? (size_t)share->tail.total : SBX_TAIL_BYTES;
@@ -408,10 +458,9 @@ static void fill_record(const struct sbx_launch *launch, struct sbx_run_record *
     out->events_dropped = share->events_dropped;
 }
 
-enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,
-                             struct sbx_err *err)
+enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
 {
-    enum sbx_code code = seal(launch, err);
+    enum sbx_code code = seal_block(launch, err);
     if (code != SBX_OK) {
         return code;
     }
@@ -424,7 +473,8 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
     box->helper_reports_fd = launch->reports[1];
     box->diagnostics_fd = launch->diagnostics_fd;
     /* Merged streams stay one: their order would be lost. */
-    box->watches_stderr = !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
+    box->watches_stderr =
+        !launch->is_warm && !isatty(STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO);
     box->share = launch->share;
     box->state = launch;
     box->enter = enter;
@@ -432,12 +482,26 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
     box->tick_ms = 50;
     box->account = account;
     box->undo = undo;
+    return SBX_OK;
+}
+
+enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,
+                             struct sbx_err *err)
+{
+    enum sbx_code code = sbx_launch_seal(launch, err);
+    if (code != SBX_OK) {
+        return code;
+    }
     struct sbx_plain_run run = {
         .timeout_ns = launch->plan->timeout_ns,
         .max_output_bytes = launch->plan->policy->limits.output_bytes,
     };
-    struct sbx_attend attend = {
-        .run = &run, .box = box, .state = launch, .parted = parted, .verify = verify};
+    struct sbx_attend attend = {.run = &run,
+                                .box = &launch->box,
+                                .is_trial = launch->is_trial,
+                                .state = launch,
+                                .parted = parted,
+                                .verify = verify};
     struct sbx_report final = {0};
     if (!sbx_attend(&attend, &final)) {
         int raw = errno;
@@ -447,7 +511,7 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
         launch->adopts) { /* the keeper was killed: the box is ours */
         sbx_orphans_end();
     }
-    fill_record(launch, out);
+    sbx_launch_record(launch, out);
     if (launch->verify_code != SBX_OK) {
         *err = launch->verify_err;
         return launch->verify_code;

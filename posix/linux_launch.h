@@ -7,11 +7,13 @@
 #include "posix/box.h"
 #include "posix/identity.h"
 #include "posix/init_block.h"
+#include "posix/keeper.h"
 #include "posix/linux_cgroup.h"
 #include "posix/linux_evidence.h"
 #include "posix/linux_heir.h"
 #include "posix/linux_mounts.h"
 #include "posix/linux_seccomp.h"
+#include "posix/linux_session.h"
 
 enum { SBX_LAUNCH_FILTERS = 6 };
 
@@ -28,11 +30,14 @@ struct sbx_launch {
     enum sbx_filter
         watch; /* this one, which asks sbx-init: SBX_FILTER_NAMES or SBX_FILTER_CHANGES */
     unsigned landlock_abi;
-    struct sbx_account account; /* whom the box runs as */
+    struct sbx_account account;            /* whom the box runs as */
+    const struct sbx_session_net *session; /* the network it shares; NULL: one of its own */
     struct sbx_cgroup cgroup;
-    bool is_released;      /* the command was let go */
-    bool adopts;           /* orphans of the keeper become our children, and only they do */
-    struct sbx_heir heir;  /* of the group, until the keeper has it */
+    bool is_warm;         /* set before it is opened: the box is built without a command (pool.h) */
+    bool is_trial;        /* the command never will be let go */
+    bool is_released;     /* it was */
+    bool adopts;          /* orphans of the keeper become our children, and only they do */
+    struct sbx_heir heir; /* of the group, until the keeper has it */
     uint64_t cpu_limit_ns; /* 0: none, or not counted for the tree */
     char scratch[512];     /* a private directory on the host; "": none */
 
@@ -46,13 +51,17 @@ struct sbx_launch {
     struct sbx_evidence_list evidence;
     enum sbx_code verify_code; /* why the box was not released */
     struct sbx_err verify_err;
-    void *state; /* of the backend */
-    /* Reads back what is the backend's own: `pid` is the held process in the box, `probe` the errno of the access
-     * that Landlock must refuse. The evidence decides. */
-    void (*verify)(struct sbx_launch *launch, pid_t pid, int probe);
+    void *state;          /* of the backend */
+    bool compares_mounts; /* with those of sbx */
+    struct sbx_own own;   /* read while the keeper makes the box */
+    /* In the helper, in place of entering the group and becoming the account; NULL: that. */
+    bool (*enter)(struct sbx_launch *launch);
+    /* Reads back what is the backend's own, of the box that `held` tells about. The evidence decides. */
+    void (*verify)(struct sbx_launch *launch, const struct sbx_report *held);
 };
 
-/* Finds the command, makes its environment, limits, filters and pipes; recovers what dead runs left. */
+/* Finds the command, makes its environment, limits, filters and pipes; recovers what dead runs left. Without a command
+ * there are no program, arguments and variables, and the calling process adopts no orphans. */
 enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
                               const struct sbx_plan *plan, struct sbx_err *err) SBX_MUST_USE;
 void sbx_launch_close(struct sbx_launch *launch);
@@ -75,7 +84,25 @@ enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mount
 enum sbx_code sbx_launch_changes(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
 
 /* Evidence that is the same for every backend: limits, group, descriptors, environment. */
-void sbx_launch_evidence(struct sbx_launch *launch, pid_t pid);
+void sbx_launch_evidence(struct sbx_launch *launch, const struct sbx_proc *held);
+
+/* The first part of sbx_launch_open alone, for a look at what a box would be told now: no process, pipe or group is made.
+ * `version` of the group is that of the box it is compared with. The block is all that has to be released. */
+void sbx_launch_look(struct sbx_launch *launch, struct sbx_arena *arena,
+                     const struct sbx_plan *plan, const struct sbx_account *account,
+                     enum sbx_cgroup_version version);
+
+/* Seals the block and fills what the keeper has to know: the last part before it is forked. */
+enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
+
+/* What is the keeper's alone is closed here, once it is forked: an end of file would never come. */
+void sbx_launch_part(struct sbx_launch *launch);
+
+/* Reads everything back while the command is held; true when all is as planned. */
+bool sbx_launch_verify(struct sbx_launch *launch, const struct sbx_report *held) SBX_MUST_USE;
+
+/* Events and evidence, not the outcome, as far as they are known. */
+void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *out);
 
 /* Runs the helper to the end of the box. `launch->block` and `launch->box` are filled by now. */
 enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,

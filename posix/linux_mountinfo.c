@@ -2,23 +2,23 @@
 #include "posix/linux_mountinfo.h"
 
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
 #include "posix/fd.h"
 
 #include "common/base/banned.h"
 
-enum { MOUNTINFO_MAX = 4 << 20 };
+enum { MOUNTINFO_FIRST = 16 << 10, MOUNTINFO_MAX = 4 << 20 };
 
 /* "\040" and the like, in place. */
 static void unescape(char *text)
 {
-    char *out = text;
-    for (const char *in = text; *in != '\0';) {
+    char *out = strchr(text, '\\');
+    if (out == NULL) {
+        return;
+    }
+    for (const char *in = out; *in != '\0';) {
         if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] != '\0' && in[3] != '\0') {
             *out++ = (char)((in[1] - '0') * 64 + (in[2] - '0') * 8 + (in[3] - '0'));
             in += 4;
@@ -29,16 +29,71 @@ static void unescape(char *text)
     *out = '\0';
 }
 
-static bool has_option(const char *options, const char *name)
+/* The next word of a line, with a NUL behind it; NULL at its end. */
+static char *next_word(char **rest)
 {
-    size_t len = strlen(name);
-    for (const char *at = options; at != NULL; at = strchr(at, ',')) {
-        at += *at == ',';
-        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0')) {
-            return true;
+    char *word = *rest;
+    while (*word == ' ') {
+        word++;
+    }
+    char *end = word;
+    while (*end != ' ' && *end != '\0') {
+        end++;
+    }
+    *rest = *end == '\0' ? end : end + 1;
+    *end = '\0';
+    return end == word ? NULL : word;
+}
+
+static bool to_number(const char *text, char end, uint64_t most, uint64_t *out)
+{
+    uint64_t number = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9' && number <= most; at++) {
+        number = number * 10 + (uint64_t)(*at - '0');
+    }
+    *out = number;
+    return at != text && *at == end && number <= most;
+}
+
+static bool to_device(const char *text, struct sbx_mountinfo *out)
+{
+    uint64_t major;
+    uint64_t minor;
+    const char *colon = strchr(text, ':');
+    if (colon == NULL || !to_number(text, ':', UINT32_MAX, &major) ||
+        !to_number(colon + 1, '\0', UINT32_MAX, &minor)) {
+        return false;
+    }
+    out->major = (unsigned)major;
+    out->minor = (unsigned)minor;
+    return true;
+}
+
+enum option { READ_ONLY = 1, NO_SET_ID = 2, NO_DEVICES = 4 };
+
+static unsigned read_options(const char *options)
+{
+    static const struct {
+        const char *name;
+        size_t len;
+        enum option bit;
+    } rows[] = {{"ro", 2, READ_ONLY}, {"nosuid", 6, NO_SET_ID}, {"nodev", 5, NO_DEVICES}};
+    unsigned bits = 0;
+    for (const char *end = options;; options = ++end) {
+        while (*end != ',' && *end != '\0') {
+            end++;
+        }
+        for (size_t i = 0; i < SBX_COUNT(rows); i++) {
+            if ((size_t)(end - options) == rows[i].len &&
+                memcmp(options, rows[i].name, rows[i].len) == 0) {
+                bits |= rows[i].bit;
+            }
+        }
+        if (*end == '\0') {
+            return bits;
         }
     }
-    return false;
 }
 
 /* id parent device root PLACE OPTIONS optional… - KIND source super-options. A source may be empty: then two
@@ -46,116 +101,86 @@ static bool has_option(const char *options, const char *name)
 static bool parse(char *text, struct sbx_mountinfo *out)
 {
     char *field[6];
-    char *rest = NULL;
-    char *word = strtok_r(text, " ", &rest);
+    char *rest = text;
     for (size_t i = 0; i < SBX_COUNT(field); i++) {
-        if (word == NULL) {
+        field[i] = next_word(&rest);
+        if (field[i] == NULL) {
             return false;
         }
-        field[i] = word;
-        word = strtok_r(NULL, " ", &rest);
     }
-    *out = (struct sbx_mountinfo){0};
-    while (word != NULL && strcmp(word, "-") != 0) {
+    char *word;
+    while ((word = next_word(&rest)) != NULL && strcmp(word, "-") != 0) {
         out->is_shared |= strncmp(word, "shared:", 7) == 0;
-        word = strtok_r(NULL, " ", &rest);
     }
-    out->kind = strtok_r(NULL, " ", &rest);
+    out->kind = word == NULL ? NULL : next_word(&rest);
     const char *super = NULL;
-    while (out->kind != NULL && (word = strtok_r(NULL, " ", &rest)) != NULL) {
+    while (out->kind != NULL && (word = next_word(&rest)) != NULL) {
         super = word;
     }
-    char *minor = strchr(field[2], ':');
-    if (out->kind == NULL || super == NULL || minor == NULL) {
+    if (out->kind == NULL || super == NULL || !to_number(field[0], '\0', UINT32_MAX, &out->id) ||
+        !to_number(field[1], '\0', UINT32_MAX, &out->parent) || !to_device(field[2], out)) {
         return false;
     }
-    out->id = strtoul(field[0], NULL, 10);
-    out->parent = strtoul(field[1], NULL, 10);
-    out->major = (unsigned)strtoul(field[2], NULL, 10);
-    out->minor = (unsigned)strtoul(minor + 1, NULL, 10);
     unescape(field[3]);
     unescape(field[4]);
     out->root = field[3];
     out->place = field[4];
-    out->is_read_only = has_option(field[5], "ro") || has_option(super, "ro");
-    out->no_set_id = has_option(field[5], "nosuid");
-    out->no_devices = has_option(field[5], "nodev");
+    unsigned options = read_options(field[5]);
+    out->is_read_only = ((options | read_options(super)) & READ_ONLY) != 0;
+    out->no_set_id = (options & NO_SET_ID) != 0;
+    out->no_devices = (options & NO_DEVICES) != 0;
     return true;
 }
 
 bool sbx_mountinfo_parse(struct sbx_arena *arena, char *text, struct sbx_mountinfo_list *out)
 {
-    char *rest = NULL;
-    for (char *row = strtok_r(text, "\n", &rest); row != NULL; row = strtok_r(NULL, "\n", &rest)) {
+    for (char *end; *text != '\0'; text = end) {
+        end = strchr(text, '\n');
+        if (end == NULL) {
+            end = text + strlen(text);
+        } else {
+            *end++ = '\0';
+        }
+        if (*text == '\0') {
+            continue;
+        }
         struct sbx_mountinfo *line = (struct sbx_mountinfo *)sbx_arena_push(
             arena, &out->items, &out->count, &out->capacity, sizeof *line);
-        if (line == NULL || !parse(row, line)) {
+        if (line == NULL || !parse(text, line)) {
             return false;
         }
     }
     return out->count > 0;
 }
 
-bool sbx_mountinfo_read(struct sbx_arena *arena, pid_t pid, struct sbx_mountinfo_list *out)
+/* All of it with a NUL behind it; NULL when that cannot be had. */
+static char *read_whole(struct sbx_arena *arena, int fd)
 {
-    char path[64];
-    AUTO_BUF text;
-    sbx_buf_init(&text, MOUNTINFO_MAX);
-    (void)snprintf(path, sizeof path, "/proc/%d/mountinfo", (int)pid);
-    AUTO_FD fd = open(path, O_RDONLY | O_CLOEXEC);
-    char block[16384];
-    ssize_t got = fd < 0 ? -1 : 0;
-    while (fd >= 0 && (got = sbx_fd_read(fd, block, sizeof block)) > 0) {
-        sbx_buf_add(&text, block, (size_t)got);
-    }
-    char *copy =
-        got < 0 || text.failed ? NULL : sbx_arena_copy(arena, sbx_buf_text(&text), text.len);
-    return copy != NULL && sbx_mountinfo_parse(arena, copy, out);
-}
-
-struct sbx_mountinfo *sbx_mountinfo_at(const struct sbx_mountinfo_list *list, const char *place)
-{
-    for (size_t i = list->count; i-- > 0;) {
-        if (strcmp(list->items[i].place, place) == 0) {
-            return &list->items[i];
-        }
-    }
-    return NULL;
-}
-
-bool sbx_mountinfo_is_within(const char *outer, const char *inner)
-{
-    size_t len = strlen(outer);
-    return len == 1 ||
-           (strncmp(outer, inner, len) == 0 && (inner[len] == '/' || inner[len] == '\0'));
-}
-
-bool sbx_mountinfo_is_hidden(const struct sbx_mountinfo_list *list,
-                             const struct sbx_mountinfo *line)
-{
-    enum { DEEPEST = 64 };
-    const struct sbx_mountinfo *below = NULL;
-    for (int depth = 0; depth < DEEPEST; depth++) {
-        const struct sbx_mountinfo *parent = NULL;
-        for (size_t i = 0; i < list->count; i++) {
-            const struct sbx_mountinfo *other = &list->items[i];
-            bool covers = other->parent == line->id && strcmp(other->place, line->place) == 0;
-            bool is_between = other != line && other->parent == line->parent &&
-                              sbx_mountinfo_is_within(other->place, line->place) &&
-                              strcmp(other->place, "/") != 0;
-            if (other->id != line->id && other != below && (covers || is_between)) {
-                return true;
+    size_t size = MOUNTINFO_FIRST;
+    size_t have = 0;
+    char *text = SBX_NEW_ARRAY(arena, char, size);
+    ssize_t got = 1;
+    while (text != NULL && (got = sbx_fd_read(fd, text + have, size - 1 - have)) > 0) {
+        have += (size_t)got;
+        if (have == size - 1) { /* more than fits: a larger one, and the start again in it */
+            char *larger = size >= MOUNTINFO_MAX ? NULL : SBX_NEW_ARRAY(arena, char, size * 4);
+            if (larger != NULL) {
+                memcpy(larger, text, have);
             }
-            if (other->id == line->parent && other->id != line->id) {
-                parent = other;
-            }
+            text = larger;
+            size *= 4;
         }
-        if (parent == NULL) {
-            return false;
-        }
-        /* What lies over the root of the parent is the way that was come, when it is stacked on it. */
-        below = line;
-        line = parent;
     }
-    return false;
+    if (text == NULL || got < 0) {
+        return NULL;
+    }
+    text[have] = '\0';
+    return text;
+}
+
+bool sbx_mountinfo_read(struct sbx_arena *arena, int proc_dir, struct sbx_mountinfo_list *out)
+{
+    AUTO_FD fd = proc_dir < 0 ? -1 : openat(proc_dir, "mountinfo", O_RDONLY | O_CLOEXEC);
+    char *text = fd < 0 ? NULL : read_whole(arena, fd);
+    return text != NULL && sbx_mountinfo_parse(arena, text, out);
 }

@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "posix/fault.h"
@@ -116,13 +114,15 @@ static bool turn(struct walk *walk, const char *target)
 static enum sbx_code add_links(struct making *making, const char *path)
 {
     enum { MOST_LINKS = 40 }; /* as the kernel follows */
-    struct walk walk = {"", ""};
+    struct walk walk;
     char target[PATH_MAX];
     int links = 0;
-    if (making->out->has_host_root ||
-        (size_t)snprintf(walk.rest, sizeof walk.rest, "%s", path) >= sizeof walk.rest) {
+    size_t len = strlen(path);
+    if (making->out->has_host_root || len >= sizeof walk.rest) {
         return SBX_OK;
     }
+    walk.real[0] = '\0';
+    memcpy(walk.rest, path, len + 1);
     while (links < MOST_LINKS && step(&walk)) {
         ssize_t got = readlink(walk.real, target, sizeof target - 1);
         if (got <= 0) {
@@ -145,26 +145,16 @@ static enum sbx_code add_links(struct making *making, const char *path)
     return SBX_OK;
 }
 
-/* Follows links of the disk, and none of /proc that lead from one process into another's files. */
-static int open_source(const char *path, int flags)
-{
-    struct open_how how = {
-        .flags = (unsigned)(O_PATH | O_CLOEXEC | flags),
-        .resolve = RESOLVE_NO_MAGICLINKS,
-    };
-    int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
-    return fd < 0 && errno == ENOSYS ? open(path, O_PATH | O_CLOEXEC | flags) : fd;
-}
-
 /* The host's file or directory under its real name. `flags` may have O_NOFOLLOW. *out is NULL when it is absent
  * or out of the caller's reach, and `must_exist` is false. */
 static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, const char *path,
                               int flags, bool must_exist, struct sbx_mount **out)
 {
-    char real[PATH_MAX];
+    char name[PATH_MAX];
     struct stat info;
+    bool is_real = false;
     *out = NULL;
-    AUTO_FD fd = open_source(path, flags);
+    AUTO_FD fd = sbx_path_open(path, flags, &is_real);
     if (fd < 0) {
         int raw = errno;
         bool is_away = raw == ENOENT || raw == ENOTDIR || raw == EACCES || raw == ELOOP;
@@ -172,11 +162,11 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
                                       : sbx_err_errno(making->err, raw, "open",
                                                       "cannot open \"%s\" for the box", path);
     }
-    if (fstat(fd, &info) != 0 || !sbx_fd_name(fd, real)) {
+    if (fstat(fd, &info) != 0 || (!is_real && !sbx_fd_name(fd, name))) {
         int raw = errno;
         return sbx_err_errno(making->err, raw, "fstat", "cannot look at \"%s\"", path);
     }
-    struct sbx_mount *mount = push(making, kind, real);
+    struct sbx_mount *mount = push(making, kind, is_real ? path : name);
     if (mount == NULL) {
         return SBX_E_NOMEM;
     }
@@ -197,9 +187,10 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
 static enum sbx_code add_tmpfs(struct making *making, const struct sbx_rule *rule)
 {
     char real[PATH_MAX];
-    AUTO_FD fd = open(rule->path.text, O_PATH | O_CLOEXEC | O_DIRECTORY);
-    bool has_name = fd >= 0 && sbx_fd_name(fd, real);
-    struct sbx_mount *mount = push(making, SBX_MOUNT_TMPFS, has_name ? real : rule->path.text);
+    bool is_real = false;
+    AUTO_FD fd = sbx_path_open(rule->path.text, O_DIRECTORY, &is_real);
+    bool is_other = fd >= 0 && !is_real && sbx_fd_name(fd, real);
+    struct sbx_mount *mount = push(making, SBX_MOUNT_TMPFS, is_other ? real : rule->path.text);
     if (mount == NULL) {
         return SBX_E_NOMEM;
     }
@@ -359,20 +350,29 @@ static int compare_mounts(const void *a, const void *b)
 static bool is_below(const char *outer, const char *inner)
 {
     size_t len = strlen(outer);
-    return len == 1 || (strncmp(outer, inner, len) == 0 && inner[len] == '/');
+    return len == 1 ? inner[1] != '\0' : strncmp(outer, inner, len) == 0 && inner[len] == '/';
+}
+
+/* What contains the item contains the one before it too, or is that one: parents come first. */
+static size_t find_above(const struct sbx_mount *items, size_t index)
+{
+    size_t at = index;
+    while (at > 0 && (items[at - 1].kind == SBX_MOUNT_LINK ||
+                      !is_below(items[at - 1].path, items[index].path))) {
+        at = items[at - 1].above;
+    }
+    return at;
+}
+
+static struct sbx_mount *item_above(const struct sbx_mounts *mounts, size_t index)
+{
+    size_t above = mounts->items[index].above;
+    return above == 0 ? NULL : &mounts->items[above - 1];
 }
 
 const struct sbx_mount *sbx_mounts_above(const struct sbx_mounts *mounts, size_t index)
 {
-    const char *path = mounts->items[index].path;
-    for (size_t i = index; i-- > 0;) {
-        const struct sbx_mount *mount = &mounts->items[i];
-        if (mount->kind != SBX_MOUNT_LINK && is_below(mount->path, path) &&
-            strcmp(mount->path, path) != 0) {
-            return mount;
-        }
-    }
-    return NULL;
+    return item_above(mounts, index);
 }
 
 static bool is_same_again(const struct sbx_mount *mount, const struct sbx_mount *above)
@@ -396,6 +396,7 @@ static enum sbx_code settle(struct making *making)
     for (size_t i = 0; i < count; i++) {
         struct sbx_mount mount = out->items[i];
         out->items[kept] = mount; /* so that "above" is asked about what is kept */
+        out->items[kept].above = find_above(out->items, kept);
         bool is_double = kept > 0 && strcmp(out->items[kept - 1].path, mount.path) == 0;
         if (is_double || is_same_again(&mount, sbx_mounts_above(out, kept))) {
             sbx_fd_close(&out->items[kept].fd);
@@ -405,8 +406,7 @@ static enum sbx_code settle(struct making *making)
     }
     out->count = kept;
     for (size_t i = 0; i < kept; i++) {
-        struct sbx_mount *above =
-            (struct sbx_mount *)(uintptr_t)sbx_mounts_above(out, i); /* our own items */
+        struct sbx_mount *above = item_above(out, i);
         if (above != NULL && above->kind == SBX_MOUNT_MASK) {
             above->is_reopened = true;
         }

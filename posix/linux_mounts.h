@@ -36,6 +36,7 @@ struct sbx_mount {
     uint64_t device, inode;
     uint64_t size_bytes; /* of a tmpfs */
     enum sbx_access access;
+    size_t above; /* see sbx_mounts_above: 1 + its index, 0 without one */
 };
 
 #define SBX_MOUNTS_MASK_BYTES 4096 /* size of a masking directory: nothing is ever in it */
@@ -45,6 +46,9 @@ struct sbx_mounts {
     struct sbx_mount *items; /* parents first */
     size_t count, capacity;
     bool has_host_root; /* "/" is the host's; otherwise a private directory, read-only at the end */
+    /* The backend holds sources before it mounts them: the kernel lists them in that order, and only the number of the
+     * mount at a place tells that nothing covers it. */
+    bool has_own_order;
 };
 
 void sbx_mounts_release(struct sbx_mounts *mounts);

@@ -76,15 +76,36 @@ struct sbx_names_region sbx_names_region_of(const struct sbx_decision *decision)
     return region;
 }
 
-/* Protections take away writing only; a glob that says what holds anyway changes nothing. */
+/* Protections take away writing only; a glob that says what holds anyway changes nothing. Where the box cannot
+ * write, the names that a glob begins with need not be looked for: it has a start of its own behind them. */
+static bool matters_in(const struct sbx_names_pattern *pattern, struct sbx_names_region region)
+{
+    return pattern->row != NULL ? region.access == SBX_ACCESS_WRITE
+                                : region.access != pattern->rule->access;
+}
+
+bool sbx_names_may_want(const struct sbx_names_walk *walk, struct sbx_names_region region,
+                        struct sbx_path path)
+{
+    for (size_t i = 0; !region.is_closed && i < walk->matcher.count; i++) {
+        const struct sbx_names_pattern *pattern = &walk->matcher.patterns[i];
+        if (matters_in(pattern, region) &&
+            (region.access == SBX_ACCESS_WRITE || sbx_path_contains(pattern->start, path))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool sbx_names_wants_below(const struct sbx_names_walk *walk, struct sbx_names_region region,
                            const uint64_t *states)
 {
     for (size_t i = 0; !region.is_closed && i < walk->matcher.count; i++) {
         const struct sbx_names_pattern *pattern = &walk->matcher.patterns[i];
-        bool matters = pattern->row != NULL ? region.access == SBX_ACCESS_WRITE
-                                            : region.access != pattern->rule->access;
-        if (matters && sbx_names_continues(pattern, states[i])) {
+        bool matters = matters_in(pattern, region);
+        bool is_beyond =
+            region.access == SBX_ACCESS_WRITE || states[i] >> pattern->start_depth != 0;
+        if (matters && is_beyond && sbx_names_continues(pattern, states[i])) {
             return true;
         }
     }
@@ -93,14 +114,9 @@ bool sbx_names_wants_below(const struct sbx_names_walk *walk, struct sbx_names_r
 
 /* ---- where to start ---- */
 
-enum sbx_code sbx_names_add_start(struct sbx_names_walk *walk, struct sbx_path path, bool is_git,
-                                  struct sbx_err *err)
+static enum sbx_code push_start(struct sbx_names_walk *walk, struct sbx_path path, bool is_git,
+                                struct sbx_err *err)
 {
-    for (size_t i = 0; i < walk->start_count; i++) {
-        if (walk->starts[i].is_git == is_git && sbx_path_eq(walk->starts[i].path, path)) {
-            return SBX_OK;
-        }
-    }
     struct sbx_names_start *start = (struct sbx_names_start *)sbx_arena_push(
         &walk->scratch, &walk->starts, &walk->start_count, &walk->start_capacity, sizeof *start);
     const char *text = sbx_arena_copy(&walk->scratch, path.text, path.len);
@@ -111,34 +127,41 @@ enum sbx_code sbx_names_add_start(struct sbx_names_walk *walk, struct sbx_path p
     return SBX_OK;
 }
 
+enum sbx_code sbx_names_add_start(struct sbx_names_walk *walk, struct sbx_path path, bool is_git,
+                                  struct sbx_err *err)
+{
+    for (size_t i = 0; i < walk->start_count; i++) {
+        if (walk->starts[i].is_git == is_git && sbx_path_eq(walk->starts[i].path, path)) {
+            return SBX_OK;
+        }
+    }
+    return push_start(walk, path, is_git, err);
+}
+
 static int compare_starts(const void *left, const void *right)
 {
     return sbx_path_compare(((const struct sbx_names_start *)left)->path,
                             ((const struct sbx_names_start *)right)->path);
 }
 
-/* Every literal rule, since what holds below it is its own; and where a glob begins, for what no rule covers. A
- * glob that matches its own beginning ("/a/b/" and two stars) begins one above. */
+/* Every literal rule, since what holds below it is its own; and where a glob begins. No two literal rules have one
+ * path. */
 static enum sbx_code collect_starts(struct sbx_names_walk *walk, struct sbx_err *err)
 {
-    for (size_t i = 0; i < walk->policy->rules.count; i++) {
+    enum sbx_code code = SBX_OK;
+    for (size_t i = 0; code == SBX_OK && i < walk->policy->rules.count; i++) {
         const struct sbx_rule *rule = &walk->policy->rules.items[i];
-        struct sbx_path path = rule->path;
         if (rule->is_glob) {
-            path = sbx_glob_base(rule->path);
-            path = sbx_path_glob_match(rule->path, path) ? sbx_path_up(path) : path;
-        } else if (rule->kind != SBX_RULE_HOST) {
-            continue;
-        }
-        enum sbx_code code = sbx_names_add_start(walk, path, false, err);
-        if (code != SBX_OK) {
-            return code;
+            code = sbx_names_add_start(walk, sbx_names_glob_start(rule->path), false, err);
+        } else if (rule->kind == SBX_RULE_HOST) {
+            code = push_start(walk, rule->path, false, err);
         }
     }
     if (walk->start_count > 1) {
         qsort(walk->starts, walk->start_count, sizeof *walk->starts, compare_starts);
     }
-    return SBX_OK;
+    walk->sorted_count = walk->start_count;
+    return code;
 }
 
 /* ---- the list ---- */
@@ -321,6 +344,8 @@ static enum sbx_code prepare(struct sbx_names_walk *walk, const char *cache_dir,
     }
     if (cache_dir != NULL && walk->matcher.count > 0) {
         walk->cache_dir = sbx_names_cache_open_dir(walk->policy, cache_dir);
+        sbx_sha256_init(&walk->patterns);
+        sbx_names_digest(&walk->matcher, &walk->patterns);
     }
     return collect_starts(walk, err);
 }

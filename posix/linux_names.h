@@ -65,7 +65,7 @@ struct sbx_names_limits {
  * No symbolic link is followed while walking, mount points are crossed, and a root may itself be a link.
  * A directory that cannot be listed but could be written to is SBX_E_DENIED. Too much is SBX_E_LIMIT.
  *
- * `cache_dir` (NULL: none) is made, mode 0700, when missing. It is used only when it and its files belong to
+ * `cache_dir` (absolute and clean, or NULL: none) is made, mode 0700, when missing. It is used only when it and its files belong to
  * the caller, nobody else can write there and the policy keeps the box from doing so; otherwise, and when a
  * file in it is damaged, all is walked as without one. Results are the same either way.
  *

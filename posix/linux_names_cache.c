@@ -14,6 +14,7 @@
 
 #include "posix/fd.h"
 #include "posix/linux_names_internal.h"
+#include "posix/linux_process.h"
 
 #include "common/base/banned.h"
 
@@ -97,16 +98,18 @@ static void make_directories(const char *path)
 
 int sbx_names_cache_open_dir(const struct sbx_policy *policy, const char *cache_dir)
 {
-    const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    AUTO_FD dir = open(cache_dir, flags);
+    const int flags = O_DIRECTORY | O_NOFOLLOW;
+    bool is_real = false;
+    AUTO_FD dir = sbx_path_open(cache_dir, flags, &is_real);
     if (dir < 0 && errno == ENOENT) {
         make_directories(cache_dir);
-        dir = open(cache_dir, flags);
+        dir = sbx_path_open(cache_dir, flags, &is_real);
     }
     struct stat info = {0};
     char path[PATH_MAX];
     if (dir < 0 || fstat(dir, &info) != 0 || !is_ours(&info) ||
-        !sbx_names_path_of(dir, &info, path) || is_writable_in_box(policy, path)) {
+        (!is_real && !sbx_names_path_of(dir, &info, path)) ||
+        is_writable_in_box(policy, is_real ? cache_dir : path)) {
         return -1;
     }
     return SBX_TAKE(dir, -1);
@@ -205,7 +208,7 @@ static char *read_file(const struct sbx_names_cache *cache, size_t *len)
 }
 
 void sbx_names_cache_load(struct sbx_names_cache *cache, struct sbx_arena *arena, int dir,
-                          const struct sbx_names_matcher *matcher, const char *root)
+                          const struct sbx_sha256 *patterns, const char *root)
 {
     struct timespec now = {0};
     *cache = (struct sbx_names_cache){.arena = arena, .dir = dir};
@@ -217,15 +220,9 @@ void sbx_names_cache_load(struct sbx_names_cache *cache, struct sbx_arena *arena
         return;
     }
     cache->began_s = now.tv_sec;
-    struct sbx_sha256 hash;
-    unsigned char digest[SBX_SHA256_BYTES];
-    sbx_sha256_init(&hash);
+    struct sbx_sha256 hash = *patterns;
     sbx_sha256_add(&hash, root, strlen(root) + 1);
-    sbx_names_digest(matcher, &hash);
-    sbx_sha256_end(&hash, digest);
-    for (size_t i = 0; i < SBX_SHA256_BYTES; i++) {
-        (void)snprintf(cache->name + i * 2, 3, "%02x", digest[i]);
-    }
+    sbx_sha256_end_hex(&hash, cache->name);
     size_t len = 0;
     const char *bytes = read_file(cache, &len);
     if (bytes == NULL || !parse(cache, bytes, len)) {

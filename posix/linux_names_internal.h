@@ -29,7 +29,9 @@ struct sbx_names_pattern {
     const struct sbx_rule *rule;
     struct sbx_names_part *parts;
     size_t count;
-    uint64_t stars; /* which parts are "**" */
+    uint64_t stars;        /* which parts are "**" */
+    struct sbx_path start; /* of a glob: sbx_names_glob_start */
+    size_t start_depth;
 };
 
 /* A name that some pattern or literal rule has; all others are passed over. */
@@ -37,11 +39,12 @@ struct sbx_names_word {
     struct sbx_str text;
     bool is_last; /* a pattern or a rule can end in it */
     bool is_rule; /* a literal rule ends in it */
+    bool is_part; /* a pattern has it */
 };
 
 struct sbx_names_matcher {
     struct sbx_names_pattern *patterns;
-    size_t count, capacity;
+    size_t count;
     struct sbx_names_word *words; /* hashed, empty slots have no text */
     size_t word_slots;
     struct sbx_names_part *wild; /* parts with "*" or "?", and whether a pattern ends in them */
@@ -49,6 +52,10 @@ struct sbx_names_matcher {
     size_t wild_count;
     bool takes_all; /* a pattern ends in "**": every name counts */
 };
+
+/* The directory that a glob must be looked for in. One that matches its own beginning ("/a/b/" and two stars)
+ * begins one above. */
+struct sbx_path sbx_names_glob_start(struct sbx_path glob);
 
 /* One state per pattern. */
 typedef uint64_t *sbx_names_states;
@@ -60,6 +67,8 @@ enum sbx_code sbx_names_compile(struct sbx_arena *arena, const struct sbx_policy
  * and anything else of it does not matter. */
 bool sbx_names_hits(const struct sbx_names_matcher *matcher, struct sbx_path slashed,
                     bool is_directory);
+/* Can the name take any pattern further? */
+bool sbx_names_is_part(const struct sbx_names_matcher *matcher, struct sbx_path slashed);
 bool sbx_names_ends_rule(const struct sbx_names_matcher *matcher, struct sbx_path slashed);
 
 void sbx_names_begin(const struct sbx_names_matcher *matcher, sbx_names_states out);
@@ -156,9 +165,9 @@ struct sbx_names_cache {
 
 /* The directory, when it can be trusted; else -1. */
 int sbx_names_cache_open_dir(const struct sbx_policy *policy, const char *cache_dir) SBX_MUST_USE;
-/* Loads what is known of the tree at `root`. Never fails: an unusable file is no file. */
+/* Loads what is known of the tree at `root` for the digested patterns. Never fails: an unusable file is no file. */
 void sbx_names_cache_load(struct sbx_names_cache *cache, struct sbx_arena *arena, int dir,
-                          const struct sbx_names_matcher *matcher, const char *root);
+                          const struct sbx_sha256 *patterns, const char *root);
 struct sbx_names_stamp sbx_names_stamp_of(const struct stat *info);
 /* The listing of a directory that has not changed since, or NULL. */
 struct sbx_names_record *sbx_names_cache_find(struct sbx_names_cache *cache,
@@ -191,12 +200,14 @@ struct sbx_names_walk {
     struct sbx_names_matcher matcher;
     struct sbx_names_start *starts;
     size_t start_count, start_capacity;
+    size_t sorted_count;                   /* the first of them, which come from rules */
     struct sbx_found_list found;           /* in scratch, unsorted */
     bool has_targets;                      /* where links and ".git" files lead is in it too */
     const struct sbx_protect_row *git_row; /* ".git", or NULL */
     struct sbx_names_reader reader;
     struct sbx_names_cache cache;
     int cache_dir;
+    struct sbx_sha256 patterns; /* sbx_names_digest, when there is a cache */
 
     /* Of the start being walked. */
     struct sbx_names_start start;
@@ -219,6 +230,9 @@ struct sbx_decision sbx_names_decide(struct sbx_names_walk *walk, struct sbx_pat
 bool sbx_names_is_literal(const struct sbx_decision *decision, struct sbx_path path);
 /* What that means for all below, unless something there says otherwise. */
 struct sbx_names_region sbx_names_region_of(const struct sbx_decision *decision);
+/* Before the states at a start are known: may it? */
+bool sbx_names_may_want(const struct sbx_names_walk *walk, struct sbx_names_region region,
+                        struct sbx_path path);
 bool sbx_names_wants_below(const struct sbx_names_walk *walk, struct sbx_names_region region,
                            const uint64_t *states);
 enum sbx_code sbx_names_report(struct sbx_names_walk *walk, const struct sbx_found *found,

@@ -35,6 +35,7 @@ static void add_word(struct sbx_names_matcher *matcher, struct sbx_str text, boo
     word->text = text;
     word->is_last |= is_last;
     word->is_rule |= is_rule;
+    word->is_part |= !is_rule;
 }
 
 static struct sbx_str name_in(struct sbx_path slashed)
@@ -63,6 +64,15 @@ bool sbx_names_hits(const struct sbx_names_matcher *matcher, struct sbx_path sla
     return false;
 }
 
+bool sbx_names_is_part(const struct sbx_names_matcher *matcher, struct sbx_path slashed)
+{
+    bool is_part = slot_of(matcher, name_in(slashed))->is_part;
+    for (size_t i = 0; !is_part && i < matcher->wild_count; i++) {
+        is_part = sbx_path_glob_match(matcher->wild[i].slashed, slashed);
+    }
+    return is_part;
+}
+
 /* ---- compiling ---- */
 
 static bool take_part(const char **at, struct sbx_str *out)
@@ -84,48 +94,68 @@ static enum sbx_names_part_kind kind_of(struct sbx_str text)
     return sbx_path_is_glob(text) ? SBX_PART_WILD : SBX_PART_LITERAL;
 }
 
-static bool add_part(struct sbx_arena *arena, struct sbx_names_pattern *pattern,
-                     struct sbx_str text)
+static void add_part(struct sbx_names_pattern *pattern, struct sbx_str text)
 {
-    const char *slashed = sbx_arena_printf(arena, "/%.*s", SBX_STR_ARG(text));
-    if (slashed == NULL) {
-        return false;
-    }
     struct sbx_names_part *part = &pattern->parts[pattern->count];
-    part->slashed = (struct sbx_path){slashed, text.len + 1, SBX_PATH_POSIX};
+    part->slashed = (struct sbx_path){text.ptr - 1, text.len + 1, SBX_PATH_POSIX};
     part->kind = kind_of(text);
     if (part->kind == SBX_PART_STARS) {
         pattern->stars |= UINT64_C(1) << pattern->count;
     }
     pattern->count++;
-    return true;
 }
 
-/* Either a row or a rule, and its text. */
+/* Every name in it has a slash before it: parts are views of this text. A protection holds at any depth. */
+static const char *slashed_text(struct sbx_arena *arena, const struct sbx_protect_row *row,
+                                const struct sbx_rule *rule)
+{
+    static const char anywhere[] = "/**/";
+    if (rule != NULL) {
+        return rule->path.text;
+    }
+    size_t len = strlen(row->pattern);
+    char *text = (char *)sbx_arena_alloc(arena, sizeof anywhere + len, 1);
+    if (text != NULL) {
+        memcpy(text, anywhere, sizeof anywhere - 1);
+        memcpy(text + sizeof anywhere - 1, row->pattern, len + 1);
+    }
+    return text;
+}
+
+struct sbx_path sbx_names_glob_start(struct sbx_path glob)
+{
+    struct sbx_path base = sbx_glob_base(glob);
+    return sbx_path_glob_match(glob, base) ? sbx_path_up(base) : base;
+}
+
+/* Either a row or a rule. */
 static enum sbx_code add_pattern(struct sbx_arena *arena, struct sbx_names_matcher *matcher,
                                  const struct sbx_protect_row *row, const struct sbx_rule *rule,
-                                 const char *text, struct sbx_err *err)
+                                 struct sbx_err *err)
 {
-    struct sbx_names_pattern *pattern = (struct sbx_names_pattern *)sbx_arena_push(
-        arena, &matcher->patterns, &matcher->count, &matcher->capacity, sizeof *pattern);
-    if (pattern == NULL) {
-        return sbx_err_nomem(err);
+    struct sbx_names_pattern *pattern = &matcher->patterns[matcher->count++];
+    struct sbx_str part;
+    size_t count = 0;
+    const char *text = slashed_text(arena, row, rule);
+    for (const char *at = text; at != NULL && take_part(&at, &part);) {
+        count++;
+    }
+    if (count > SBX_NAMES_PARTS_MAX) {
+        (void)sbx_err_set(err, SBX_E_LIMIT, "the pattern \"%s\" has too many names",
+                          row != NULL ? row->pattern : text);
+        return sbx_err_hint(err, "shorten it to fewer than %d names", SBX_NAMES_PARTS_MAX);
     }
     *pattern = (struct sbx_names_pattern){.row = row, .rule = rule};
-    pattern->parts = SBX_NEW_ARRAY(arena, struct sbx_names_part, SBX_NAMES_PARTS_MAX);
-    if (pattern->parts == NULL || (row != NULL && !add_part(arena, pattern, sbx_str("**")))) {
+    pattern->parts = SBX_NEW_ARRAY(arena, struct sbx_names_part, count);
+    if (text == NULL || pattern->parts == NULL) {
         return sbx_err_nomem(err);
     }
-    const char *at = text;
-    struct sbx_str part;
-    while (take_part(&at, &part)) {
-        if (pattern->count == SBX_NAMES_PARTS_MAX) {
-            (void)sbx_err_set(err, SBX_E_LIMIT, "the pattern \"%s\" has too many names", text);
-            return sbx_err_hint(err, "shorten it to fewer than %d names", SBX_NAMES_PARTS_MAX);
-        }
-        if (!add_part(arena, pattern, part)) {
-            return sbx_err_nomem(err);
-        }
+    if (rule != NULL) {
+        pattern->start = sbx_names_glob_start(rule->path);
+        pattern->start_depth = sbx_path_depth(pattern->start);
+    }
+    while (take_part(&text, &part)) {
+        add_part(pattern, part);
     }
     return SBX_OK;
 }
@@ -180,14 +210,18 @@ enum sbx_code sbx_names_compile(struct sbx_arena *arena, const struct sbx_policy
 {
     struct sbx_names_matcher matcher = {0};
     enum sbx_code code = SBX_OK;
+    matcher.patterns =
+        SBX_NEW_ARRAY(arena, struct sbx_names_pattern, policy->protect_count + policy->rules.count);
+    if (matcher.patterns == NULL) {
+        return sbx_err_nomem(err);
+    }
     for (size_t i = 0; code == SBX_OK && i < policy->protect_count; i++) {
-        const struct sbx_protect_row *row = &policy->protect[i];
-        code = add_pattern(arena, &matcher, row, NULL, row->pattern, err);
+        code = add_pattern(arena, &matcher, &policy->protect[i], NULL, err);
     }
     for (size_t i = 0; code == SBX_OK && i < policy->rules.count; i++) {
         const struct sbx_rule *rule = &policy->rules.items[i];
         if (rule->is_glob) {
-            code = add_pattern(arena, &matcher, NULL, rule, rule->path.text, err);
+            code = add_pattern(arena, &matcher, NULL, rule, err);
         }
     }
     if (code == SBX_OK) {

@@ -118,26 +118,33 @@ static const uint64_t *keep_states(struct sbx_names_walk *walk, const uint64_t *
 }
 
 static const uint64_t *states_below(struct sbx_names_walk *walk, struct sbx_names_node *node,
-                                    struct sbx_path slashed, bool hit)
+                                    struct sbx_path slashed, bool is_part)
 {
-    if (!hit && node->quiet != NULL) {
+    if (!is_part && node->quiet != NULL) {
         return node->quiet;
     }
-    sbx_names_advance(&walk->matcher, node->states, slashed, hit, walk->next);
+    sbx_names_advance(&walk->matcher, node->states, slashed, is_part, walk->next);
     const uint64_t *states = keep_states(walk, node->states);
-    if (!hit) {
+    if (!is_part) {
         node->quiet = states;
     }
     return states;
 }
 
+/* The path is looked at now, or need not be: not once more when its turn as a start comes. */
 static void mark_start(struct sbx_names_walk *walk, struct sbx_path path)
 {
-    for (size_t i = 0; i < walk->start_count; i++) {
-        struct sbx_names_start *start = &walk->starts[i];
-        if (!start->is_git && sbx_path_eq(start->path, path)) {
-            start->is_done = true;
+    size_t low = 0;
+    size_t high = walk->sorted_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = sbx_path_compare(walk->starts[middle].path, path);
+        if (order == 0) {
+            walk->starts[middle].is_done = true;
+            return;
         }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
     }
 }
 
@@ -266,7 +273,8 @@ static enum sbx_code visit_entry(struct sbx_names_walk *walk, struct sbx_names_n
     if (base == 0 && is_kernel_path(path)) {
         return SBX_OK;
     }
-    const uint64_t *states = states_below(walk, node, slashed, entry->hit);
+    bool is_part = entry->hit && sbx_names_is_part(&walk->matcher, slashed);
+    const uint64_t *states = states_below(walk, node, slashed, is_part);
     struct sbx_names_node below = {.above = node,
                                    .name = entry->name,
                                    .len = entry->len,
@@ -282,11 +290,14 @@ static enum sbx_code visit_entry(struct sbx_names_walk *walk, struct sbx_names_n
             return code;
         }
     }
-    if (entry->type != SBX_ENTRY_DIRECTORY || !sbx_names_wants_below(walk, below.region, states)) {
+    if (entry->type != SBX_ENTRY_DIRECTORY) {
         return SBX_OK;
     }
     if (entry->hit && !walk->start.is_git) {
         mark_start(walk, path);
+    }
+    if (!sbx_names_wants_below(walk, below.region, states)) {
+        return SBX_OK;
     }
     return is_known_empty(walk, fd, slashed.text + 1, &below.is_known) ? SBX_OK
                                                                        : push(walk, &below, err);
@@ -414,9 +425,18 @@ static enum sbx_code visit(struct sbx_names_walk *walk, struct sbx_names_node *n
 
 /* ---- one start ---- */
 
+/* SBX_OK without states: nothing below can differ. */
 static enum sbx_code begin(struct sbx_names_walk *walk, struct sbx_names_node *out,
                            struct sbx_err *err)
 {
+    struct sbx_path path = walk->start.path;
+    if (!walk->start.is_git) {
+        struct sbx_decision now = sbx_names_decide(walk, path, true);
+        out->region = sbx_names_region_of(&now);
+        if (!sbx_names_may_want(walk, out->region, path)) {
+            return SBX_OK;
+        }
+    }
     uint64_t *states = SBX_NEW_ARRAY(&walk->scratch, uint64_t, walk->matcher.count);
     if (states == NULL) {
         return sbx_err_nomem(err);
@@ -428,16 +448,14 @@ static enum sbx_code begin(struct sbx_names_walk *walk, struct sbx_names_node *o
         return SBX_OK;
     }
     sbx_names_begin(&walk->matcher, states);
-    struct sbx_path path = walk->start.path;
     struct sbx_str name = sbx_path_component(path, 0);
     for (size_t i = 1; name.len > 0; i++) {
         struct sbx_path slashed = {name.ptr - 1, name.len + 1, SBX_PATH_POSIX};
-        sbx_names_advance(&walk->matcher, states, slashed, true, walk->next);
+        bool is_part = sbx_names_is_part(&walk->matcher, slashed);
+        sbx_names_advance(&walk->matcher, states, slashed, is_part, walk->next);
         memcpy(states, walk->next, walk->matcher.count * sizeof *states);
         name = sbx_path_component(path, i);
     }
-    struct sbx_decision now = sbx_names_decide(walk, path, true);
-    out->region = sbx_names_region_of(&now);
     return SBX_OK;
 }
 
@@ -460,7 +478,7 @@ enum sbx_code sbx_names_walk_start(struct sbx_names_walk *walk, size_t index, st
     walk->start = walk->starts[index];
     const char *path = walk->start.path.text;
     enum sbx_code code = begin(walk, &node, err);
-    if (code != SBX_OK || is_kernel_path(walk->start.path) ||
+    if (code != SBX_OK || node.states == NULL || is_kernel_path(walk->start.path) ||
         !sbx_names_wants_below(walk, node.region, node.states)) {
         return code;
     }
@@ -474,7 +492,7 @@ enum sbx_code sbx_names_walk_start(struct sbx_names_walk *walk, size_t index, st
     }
     walk->root = root;
     int cache_dir = walk->start.is_git ? -1 : walk->cache_dir;
-    sbx_names_cache_load(&walk->cache, &walk->scratch, cache_dir, &walk->matcher, path);
+    sbx_names_cache_load(&walk->cache, &walk->scratch, cache_dir, &walk->patterns, path);
     code = walk_all(walk, &node, err);
     if (code == SBX_OK) {
         sbx_names_cache_save(&walk->cache);

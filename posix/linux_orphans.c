@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,4 +38,9 @@ void sbx_orphans_end(void)
             (void)poll(NULL, 0, STEP_MS);
         }
     }
+}
+
+void sbx_orphans_leave(void)
+{
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
 }

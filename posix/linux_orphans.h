@@ -14,4 +14,7 @@ bool sbx_orphans_adopt(void) SBX_MUST_USE;
 /* Kills every child and whatever becomes one, until there is none, for at most two seconds. Async-signal-safe. */
 void sbx_orphans_end(void);
 
+/* From now on they are somebody else's again: whoever goes on after a run does not wait for them. */
+void sbx_orphans_leave(void);
+
 #endif

@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
@@ -60,4 +62,21 @@ bool sbx_fd_name(int fd, char out[PATH_MAX])
     }
     out[got] = '\0';
     return true;
+}
+
+static int open_resolved(const char *path, int flags, uint64_t resolve)
+{
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags, .resolve = resolve};
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+int sbx_path_open(const char *path, int flags, bool *is_real)
+{
+    flags |= O_PATH | O_CLOEXEC;
+    int fd = open_resolved(path, flags, RESOLVE_NO_SYMLINKS);
+    *is_real = fd >= 0;
+    if (fd < 0 && errno == ELOOP) {
+        fd = open_resolved(path, flags, RESOLVE_NO_MAGICLINKS);
+    }
+    return fd < 0 && errno == ENOSYS ? open(path, flags) : fd;
 }

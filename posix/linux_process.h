@@ -20,4 +20,9 @@ bool sbx_process_is_dead(pid_t pid, uint64_t start);
  * or one that is too long. */
 bool sbx_fd_name(int fd, char out[PATH_MAX]) SBX_MUST_USE;
 
+/* As open with O_PATH, of a path that is absolute and clean, following the links of the disk and none of /proc that
+ * lead from one process into another's files. *is_real: no link was on the way, so that the path is the name that
+ * sbx_fd_name would tell. -1 with errno. */
+int sbx_path_open(const char *path, int flags, bool *is_real) SBX_MUST_USE;
+
 #endif

@@ -69,18 +69,26 @@ static bool was_ignored(const struct sigaction *action)
 
 void sbx_signals_catch(struct sbx_signals *signals, int event_fd)
 {
-    sbx_signals_ignore_pipe();
-    event_to = event_fd;
     sigset_t wanted;
+    sbx_signals_look(signals);
+    event_to = event_fd;
     (void)sigemptyset(&wanted);
     for (size_t i = 0; i < SBX_SIGNALS_CAUGHT; i++) {
-        (void)sigaction(caught[i], NULL, &signals->old[i]);
         if (!was_ignored(&signals->old[i])) {
             install(caught[i]);
         }
         (void)sigaddset(&wanted, caught[i]);
     }
-    (void)pthread_sigmask(SIG_UNBLOCK, &wanted, &signals->mask);
+    (void)pthread_sigmask(SIG_UNBLOCK, &wanted, NULL);
+}
+
+void sbx_signals_look(struct sbx_signals *signals)
+{
+    sbx_signals_ignore_pipe();
+    for (size_t i = 0; i < SBX_SIGNALS_CAUGHT; i++) {
+        (void)sigaction(caught[i], NULL, &signals->old[i]);
+    }
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &signals->mask);
 }
 
 void sbx_signals_release(const struct sbx_signals *signals)

@@ -28,6 +28,9 @@ void sbx_signals_ignore_pipe(void);
  * structs. One catcher at a time. */
 void sbx_signals_catch(struct sbx_signals *signals, int event_fd);
 
+/* Only takes down what is, for a child to get it back. */
+void sbx_signals_look(struct sbx_signals *signals);
+
 /* Puts everything back. */
 void sbx_signals_release(const struct sbx_signals *signals);
 

@@ -1,6 +1,10 @@
 /* A main for fuzz targets in builds without libFuzzer: feeds the target every file of the kept corpus
  * once, so that a mended crash stays mended under every compiler and under Wine. */
+#ifdef _WIN32
+#include <io.h>
+#else
 #include <dirent.h>
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -45,7 +49,43 @@ static bool replay_file(const char *path)
     return true;
 }
 
+/* Feeds one entry of the directory; false after saying that it could not be read. */
+static bool replay_entry(const char *path, const char *entry, int *fed)
+{
+    char name[MAX_NAME];
+    if (entry[0] == '.') {
+        return true;
+    }
+    int len = snprintf(name, sizeof(name), "%s/%s", path, entry);
+    if (len < 0 || (size_t)len >= sizeof(name) || !replay_file(name)) {
+        printf("# cannot read \"%s\"\n", entry);
+        return false;
+    }
+    (*fed)++;
+    return true;
+}
+
 /* Returns how many files were fed, or -1 after saying which one could not be read. */
+#ifdef _WIN32
+static int replay_directory(const char *path)
+{
+    char pattern[MAX_NAME];
+    struct _finddata_t entry;
+    int fed = 0;
+    int len = snprintf(pattern, sizeof(pattern), "%s/*", path);
+    intptr_t find = len < 0 || (size_t)len >= sizeof(pattern) ? -1 : _findfirst(pattern, &entry);
+    if (find == -1) {
+        printf("# cannot open \"%s\"\n", path);
+        return -1;
+    }
+    bool is_read = true;
+    do {
+        is_read = replay_entry(path, entry.name, &fed);
+    } while (is_read && _findnext(find, &entry) == 0);
+    (void)_findclose(find);
+    return is_read ? fed : -1;
+}
+#else
 static int replay_directory(const char *path)
 {
     DIR *directory = opendir(path);
@@ -54,23 +94,15 @@ static int replay_directory(const char *path)
         return -1;
     }
     int fed = 0;
+    bool is_read = true;
     const struct dirent *entry = NULL;
-    while (fed >= 0 && (entry = readdir(directory)) != NULL) {
-        char name[MAX_NAME];
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        int len = snprintf(name, sizeof(name), "%s/%s", path, entry->d_name);
-        if (len < 0 || (size_t)len >= sizeof(name) || !replay_file(name)) {
-            printf("# cannot read \"%s\"\n", entry->d_name);
-            fed = -1;
-        } else {
-            fed++;
-        }
+    while (is_read && (entry = readdir(directory)) != NULL) {
+        is_read = replay_entry(path, entry->d_name, &fed);
     }
     closedir(directory);
-    return fed;
+    return is_read ? fed : -1;
 }
+#endif
 
 int main(int argc, char **argv)
 {

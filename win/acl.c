@@ -2,11 +2,12 @@
 #include "win/acl.h"
 
 #include <aclapi.h>
-#include <sddl.h>
 #include <string.h>
-#include <wchar.h>
 
 #include "win/handle.h"
+#include "win/token.h"
+#include "win/sid.h"
+#include "win/wide.h"
 
 #include "common/base/banned.h"
 
@@ -55,19 +56,8 @@ bool sbx_acl_is_admin(PSID sid)
 
 PSID sbx_acl_user(struct sbx_arena *arena)
 {
-    AUTO_HANDLE token = NULL;
-    if (!OpenProcessToken(GetCurrentProcess(), TOKEN_QUERY, &token)) {
-        return NULL;
-    }
-    _Alignas(TOKEN_USER) BYTE bytes[sizeof(TOKEN_USER) + SECURITY_MAX_SID_SIZE];
-    DWORD len;
-    if (!GetTokenInformation(token, TokenUser, bytes, sizeof bytes, &len)) {
-        return NULL;
-    }
-    PSID sid = ((const TOKEN_USER *)(const void *)bytes)->User.Sid;
-    DWORD size = GetLengthSid(sid);
-    PSID copy = sbx_arena_alloc(arena, 1, size);
-    return copy != NULL && CopySid(size, copy, sid) ? copy : NULL;
+    PSID user = NULL;
+    return sbx_token_user(arena, &user, NULL) == SBX_OK ? user : NULL;
 }
 
 /* ---- who may write ------------------------------------------------------------------------- */
@@ -142,23 +132,19 @@ void sbx_acl_describe(HANDLE file, struct sbx_file_info *info)
 PSECURITY_DESCRIPTOR sbx_acl_private(struct sbx_arena *arena)
 {
     PSID user = sbx_acl_user(arena);
-    AUTO_LOCAL wchar_t *name = NULL;
-    if (user == NULL || !ConvertSidToStringSidW(user, &name)) {
+    wchar_t *wide = NULL;
+    PSECURITY_DESCRIPTOR descriptor = NULL;
+    if (user == NULL) {
         return NULL;
     }
-    static const wchar_t before[] = L"D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;";
-    size_t len = wcslen(name);
-    wchar_t *text = SBX_NEW_ARRAY(arena, wchar_t, SBX_COUNT(before) + len + 1);
-    if (text == NULL) {
+    const char *text = sbx_arena_printf(
+        arena, "D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;%s)", sbx_sid_text(arena, user));
+    if (text == NULL || sbx_wide_from(arena, text, &wide, NULL) != SBX_OK) {
         SetLastError(ERROR_NOT_ENOUGH_MEMORY);
         return NULL;
     }
-    wmemcpy(text, before, SBX_COUNT(before) - 1);
-    wmemcpy(text + SBX_COUNT(before) - 1, name, len);
-    wmemcpy(text + SBX_COUNT(before) - 1 + len, L")", 2);
-    PSECURITY_DESCRIPTOR descriptor = NULL;
-    if (!ConvertStringSecurityDescriptorToSecurityDescriptorW(text, SDDL_REVISION_1, &descriptor,
-                                                              NULL)) {
+    if (!sbx_win()->ConvertStringSecurityDescriptorToSecurityDescriptorW(wide, SDDL_REVISION_1,
+                                                                         &descriptor, NULL)) {
         return NULL;
     }
     return descriptor;

@@ -99,7 +99,7 @@ enum sbx_code sbx_system_directory(struct sbx_arena *arena, struct sbx_path *out
                                    struct sbx_err *err)
 {
     wchar_t wide[MAX_PATH + 1];
-    UINT len = GetSystemWindowsDirectoryW(wide, SBX_COUNT(wide));
+    UINT len = sbx_win()->GetSystemWindowsDirectoryW(wide, SBX_COUNT(wide));
     if (len == 0 || len > MAX_PATH) {
         DWORD raw = GetLastError();
         return sbx_err_win32(err, raw, "GetSystemWindowsDirectoryW",

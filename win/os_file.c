@@ -6,6 +6,7 @@
 #include "win/acl.h"
 #include "win/fault.h"
 #include "win/handle.h"
+#include "win/pin.h"
 #include "win/wide.h"
 
 #include "common/base/banned.h"
@@ -203,21 +204,6 @@ enum sbx_code sbx_os_real_path(struct sbx_arena *arena, const char *path, struct
         DWORD raw = GetLastError();
         return sbx_err_win32(err, raw, "CreateFileW", "cannot resolve \"%s\"", path);
     }
-    DWORD size = MAX_PATH;
-    for (int round = 0; round < 4; round++) {
-        wchar_t *real = SBX_NEW_ARRAY(arena, wchar_t, size);
-        if (real == NULL) {
-            return sbx_err_nomem(err);
-        }
-        DWORD len = GetFinalPathNameByHandleW(file, real, size, FILE_NAME_NORMALIZED);
-        if (len == 0) {
-            break;
-        }
-        if (len < size) {
-            return sbx_wide_to_path(arena, real, out, err);
-        }
-        size = len + 1;
-    }
-    DWORD raw = GetLastError();
-    return sbx_err_win32(err, raw, "GetFinalPathNameByHandleW", "cannot resolve \"%s\"", path);
+    code = sbx_pin_real_path(arena, file, out, err);
+    return code == SBX_OK ? code : sbx_err_context(err, "cannot resolve \"%s\"", path);
 }

@@ -4,14 +4,13 @@
 #include <string.h>
 
 #include "common/os.h"
-#include "win/console.h"
+#include "win/attend.h"
 #include "win/environment.h"
 #include "win/fault.h"
 #include "win/handle.h"
 #include "win/job.h"
 #include "win/process.h"
-#include "win/pump.h"
-#include "win/quote.h"
+#include "win/program.h"
 #include "win/wide.h"
 
 #include "common/base/banned.h"
@@ -21,45 +20,19 @@ enum { RUN_ARENA = 16 << 20 };
 struct run {
     const struct sbx_plain_run *plan;
     struct sbx_arena arena;
-    HANDLE job;
-    HANDLE process;
-    HANDLE thread;
-    HANDLE cancel; /* events */
-    HANDLE over;
-    HANDLE done;
-    struct sbx_pump *pump[2];
-    uint64_t begin_ns;
-    uint64_t deadline_ns; /* 0: none */
-    struct sbx_outcome outcome;
+    struct sbx_attend attend;
 };
 
 static void release(struct run *run)
 {
-    for (size_t i = 0; i < SBX_COUNT(run->pump); i++) {
-        (void)sbx_pump_close(run->pump[i]);
-    }
-    sbx_handle_close(&run->thread);
-    sbx_handle_close(&run->process);
-    sbx_handle_close(&run->job); /* ends what may still be in it */
-    sbx_handle_close(&run->cancel);
-    sbx_handle_close(&run->over);
-    sbx_handle_close(&run->done);
+    sbx_attend_release(&run->attend);
+    sbx_handle_close(&run->attend.thread);
+    sbx_handle_close(&run->attend.process);
+    sbx_handle_close(&run->attend.job); /* ends what may still be in it */
     sbx_arena_release(&run->arena);
 }
 
 /* ---- before -------------------------------------------------------------------------------- */
-
-static enum sbx_code open_events(struct run *run, struct sbx_err *err)
-{
-    run->cancel = CreateEventW(NULL, TRUE, FALSE, NULL);
-    run->over = CreateEventW(NULL, TRUE, FALSE, NULL);
-    run->done = CreateEventW(NULL, TRUE, FALSE, NULL);
-    if (run->cancel == NULL || run->over == NULL || run->done == NULL) {
-        DWORD raw = GetLastError();
-        return sbx_err_win32(err, raw, "CreateEventW", "cannot watch the command");
-    }
-    return SBX_OK;
-}
 
 /* CreateProcessW takes no \\?\ prefix for a directory and names it only by a number. */
 static enum sbx_code directory_of(struct run *run, wchar_t **out, struct sbx_err *err)
@@ -94,9 +67,10 @@ static enum sbx_code open_streams(struct run *run, HANDLE stream[3], HANDLE made
     }
     for (size_t i = 0; i < 2 && run->plan->max_output_bytes != 0; i++) {
         if (sbx_handle_is_open(stream[i + 1])) {
-            enum sbx_code code =
-                sbx_pump_open(&run->pump[i], stream[i + 1], run->plan->max_output_bytes, run->over,
-                              &made[i], err);
+            struct sbx_pump_plan plan = {.sink = stream[i + 1],
+                                         .max_bytes = run->plan->max_output_bytes,
+                                         .over = run->attend.over};
+            enum sbx_code code = sbx_pump_open(&plan, &run->attend.output[i], &made[i], err);
             if (code != SBX_OK) {
                 return code;
             }
@@ -119,7 +93,7 @@ static enum sbx_code prepare(struct run *run, struct sbx_process_plan *birth,
         code = sbx_wide_from(arena, program->text, &path, err);
     }
     if (code == SBX_OK) {
-        code = sbx_quote_argv(arena, plan->argv, &birth->command_line, err);
+        code = sbx_program_line(arena, *program, plan->argv, &birth->command_line, err);
     }
     if (code == SBX_OK) {
         code = sbx_environment_block(arena, plan->env, &birth->environment, err);
@@ -138,122 +112,32 @@ static enum sbx_code start(struct run *run, struct sbx_err *err)
     struct sbx_path program;
     enum sbx_code code = prepare(run, &birth, &program, err);
     if (code == SBX_OK) {
-        code = open_events(run, err);
+        code = sbx_attend_init(&run->attend, err);
     }
     if (code == SBX_OK) {
-        code = sbx_job_open(&run->job, err);
+        code = sbx_job_open(NULL, &run->attend.job, err);
     }
     if (code != SBX_OK) {
         return code;
     }
     HANDLE made[2] = {NULL, NULL};
-    struct sbx_process born = {NULL, NULL};
-    birth.job = run->job;
+    struct sbx_process born = {0};
+    birth.job = run->attend.job;
     code = open_streams(run, birth.stream, made, err);
     if (code == SBX_OK) {
         code = sbx_process_create(&birth, &born, err);
         if (code != SBX_OK) {
             (void)sbx_err_context(err, "\"%s\"", program.text);
+            if (err != NULL && (DWORD)err->raw == SBX_ERROR_ELEVATION_REQUIRED) {
+                (void)sbx_err_hint(err,
+                                   "sbx never elevates; start sbx itself elevated if you must");
+            }
         }
     }
     sbx_handle_close(&made[0]); /* so that the pumps see the child's end */
     sbx_handle_close(&made[1]);
-    run->process = born.process;
-    run->thread = born.thread;
-    return code;
-}
-
-/* ---- meanwhile and after ------------------------------------------------------------------- */
-
-static DWORD left_ms(const struct run *run)
-{
-    if (run->deadline_ns == 0) {
-        return INFINITE;
-    }
-    uint64_t now = sbx_os_monotonic_ns();
-    uint64_t left = run->deadline_ns <= now ? 0 : (run->deadline_ns - now) / 1000000 + 1;
-    return left > 3600000 ? 3600000 : (DWORD)left;
-}
-
-static void note_limit(struct run *run, enum sbx_limit limit)
-{
-    if (run->outcome.limit == SBX_LIMIT_NONE) {
-        run->outcome.limit = limit;
-        run->outcome.origin = SBX_FROM_SBX;
-    }
-}
-
-/* Waits for `what`; true when it came, false when the run was told to end. `over` may be NULL. */
-static bool await(struct run *run, HANDLE what, HANDLE over)
-{
-    HANDLE handles[] = {what, run->cancel, over};
-    for (;;) {
-        DWORD got = WaitForMultipleObjects(over == NULL ? 2 : 3, handles, FALSE, left_ms(run));
-        if (got == WAIT_OBJECT_0) {
-            return true;
-        }
-        if (got == WAIT_OBJECT_0 + 1) {
-            note_limit(run, SBX_LIMIT_CANCEL);
-            return false;
-        }
-        if (got == WAIT_OBJECT_0 + 2) {
-            note_limit(run, SBX_LIMIT_OUTPUT);
-            return false;
-        }
-        if (got != WAIT_TIMEOUT || sbx_os_monotonic_ns() >= run->deadline_ns) {
-            note_limit(run, got == WAIT_TIMEOUT ? SBX_LIMIT_TIMEOUT : SBX_LIMIT_CANCEL);
-            return false;
-        }
-    }
-}
-
-/* The tree is gone; what it wrote is still in the pipes. A slow reader is waited for unless the run
- * was told to end. */
-static void pass_on_rest(struct run *run)
-{
-    uint64_t *bytes[] = {&run->outcome.stdout_bytes, &run->outcome.stderr_bytes};
-    bool hurries =
-        run->outcome.limit == SBX_LIMIT_TIMEOUT || run->outcome.limit == SBX_LIMIT_CANCEL;
-    for (size_t i = 0; i < SBX_COUNT(run->pump); i++) {
-        if (run->pump[i] != NULL) {
-            if (hurries || !await(run, sbx_pump_thread(run->pump[i]), NULL)) {
-                hurries = true;
-                sbx_pump_hurry(run->pump[i]);
-            } else if (sbx_pump_is_over(run->pump[i])) {
-                note_limit(run, SBX_LIMIT_OUTPUT);
-            }
-            *bytes[i] = sbx_pump_close(SBX_TAKE(run->pump[i], NULL));
-        }
-    }
-}
-
-static enum sbx_code watch(struct run *run, struct sbx_err *err)
-{
-    sbx_console_watch(run->cancel, run->done);
-    run->begin_ns = sbx_os_monotonic_ns();
-    if (run->plan->timeout_ns != 0) {
-        run->deadline_ns = run->begin_ns + run->plan->timeout_ns;
-    }
-    enum sbx_code code = SBX_OK;
-    if (ResumeThread(run->thread) == (DWORD)-1) {
-        DWORD raw = GetLastError();
-        code = sbx_err_win32(err, raw, "ResumeThread", "cannot start the program");
-    } else {
-        (void)await(run, run->process, run->over);
-    }
-    run->outcome.wall_ns = sbx_os_monotonic_ns() - run->begin_ns;
-    sbx_job_end(run->job);
-    pass_on_rest(run);
-    (void)SetEvent(run->done);
-    sbx_console_release();
-    if (code == SBX_OK) {
-        DWORD exit_code = 0;
-        (void)WaitForSingleObject(run->process, 5000);
-        (void)GetExitCodeProcess(run->process, &exit_code);
-        run->outcome.exit_code = exit_code;
-        run->outcome.started = true;
-        sbx_job_account(run->job, run->process, &run->outcome);
-    }
+    run->attend.process = born.process;
+    run->attend.thread = born.thread;
     return code;
 }
 
@@ -264,10 +148,16 @@ enum sbx_code sbx_os_run_plain(const struct sbx_plain_run *plan, struct sbx_outc
     sbx_arena_init(&run.arena, RUN_ARENA);
     enum sbx_code code = start(&run, err);
     if (code == SBX_OK) {
-        code = watch(&run, err);
+        run.attend.timeout_ns = plan->timeout_ns;
+        code = sbx_attend_run(&run.attend, err);
     }
     if (code == SBX_OK) {
-        *out = run.outcome;
+        uint64_t *const bytes[] = {&run.attend.outcome.stdout_bytes,
+                                   &run.attend.outcome.stderr_bytes};
+        for (size_t i = 0; i < SBX_COUNT(bytes); i++) {
+            *bytes[i] = sbx_pump_close(SBX_TAKE(run.attend.output[i], NULL));
+        }
+        *out = run.attend.outcome;
     }
     return code;
 }

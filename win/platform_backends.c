@@ -1,10 +1,10 @@
 /* The backends that this Windows build brings. */
-#include "common/run/backend.h"
+#include "win/backend_win.h"
 
 #include "common/base/banned.h"
 
 const struct sbx_backend *const *sbx_platform_backends(void)
 {
-    static const struct sbx_backend *const backends[] = {NULL};
+    static const struct sbx_backend *const backends[] = {&sbx_backend_appcontainer, NULL};
     return backends;
 }

@@ -1,33 +1,40 @@
-/* One suspended process, born into a job, with three handles and no more. */
+/* One suspended process, born into a job, with the streams it is given and no other handle. */
 #include "win/process.h"
-
-#include <stdbool.h>
 
 #include "win/fault.h"
 #include "win/handle.h"
 
 #include "common/base/banned.h"
 
+enum { ATTRIBUTES_MAX = 5 };
+
+/* Everything that the list of attributes points to: it must live as long as the list. */
 struct birth {
+    const struct sbx_process_plan *plan;
     HANDLE stream[3]; /* inheritable copies; NULL where there is none */
-    HANDLE listed[3]; /* the same without gaps; must live as long as the list */
+    HANDLE listed[3]; /* the same without gaps */
     DWORD count;
     HANDLE job[1];
+    bool is_job_late;
+    SECURITY_CAPABILITIES security;
+    DWORD64 mitigations;
+    const char *failed; /* the call that did */
     LPPROC_THREAD_ATTRIBUTE_LIST list;
-    _Alignas(16) unsigned char room[512];
+    _Alignas(16) unsigned char room[1024];
 };
 
 /* Copies, so that ours stay non-inheritable and equal ones (2>&1) become different: the list must
  * not name a handle twice. */
-static bool copy_streams(struct birth *birth, const HANDLE stream[3])
+static bool copy_streams(struct birth *birth)
 {
-    HANDLE self = GetCurrentProcess();
+    HANDLE self = sbx_win()->GetCurrentProcess();
     for (size_t i = 0; i < 3; i++) {
-        if (!sbx_handle_is_open(stream[i])) {
+        if (!sbx_handle_is_open(birth->plan->stream[i])) {
             continue;
         }
-        if (!DuplicateHandle(self, stream[i], self, &birth->stream[i], 0, TRUE,
-                             DUPLICATE_SAME_ACCESS)) {
+        if (!sbx_win()->DuplicateHandle(self, birth->plan->stream[i], self, &birth->stream[i], 0,
+                                        TRUE, DUPLICATE_SAME_ACCESS)) {
+            birth->failed = "DuplicateHandle";
             return false;
         }
         birth->listed[birth->count++] = birth->stream[i];
@@ -35,29 +42,61 @@ static bool copy_streams(struct birth *birth, const HANDLE stream[3])
     return true;
 }
 
-static bool make_list(struct birth *birth, HANDLE job)
+static bool put(struct birth *birth, DWORD_PTR attribute, void *value, size_t size)
 {
+    birth->failed = "UpdateProcThreadAttribute";
+    return sbx_win()->UpdateProcThreadAttribute(birth->list, 0, attribute, value, size, NULL, NULL);
+}
+
+/* A Windows without job lists gets the process into the job while it is suspended. */
+static bool put_job(struct birth *birth)
+{
+    birth->job[0] = birth->plan->job;
+    if (put(birth, PROC_THREAD_ATTRIBUTE_JOB_LIST, birth->job, sizeof birth->job)) {
+        return true;
+    }
+    birth->is_job_late = GetLastError() == ERROR_NOT_SUPPORTED;
+    return birth->is_job_late;
+}
+
+/* One of these refused and left out would mean a process without walls: any failure ends it here. */
+static bool put_container(struct birth *birth, const struct sbx_container *container)
+{
+    birth->security = (SECURITY_CAPABILITIES){
+        .AppContainerSid = container->package,
+        .Capabilities = container->capabilities,
+        .CapabilityCount = container->capability_count,
+    };
+    birth->mitigations = container->mitigations;
+    return put(birth, PROC_THREAD_ATTRIBUTE_SECURITY_CAPABILITIES, &birth->security,
+               sizeof birth->security) &&
+           put(birth, PROC_THREAD_ATTRIBUTE_MITIGATION_POLICY, &birth->mitigations,
+               sizeof birth->mitigations) &&
+           (container->console == NULL || put(birth, PROC_THREAD_ATTRIBUTE_PSEUDOCONSOLE,
+                                              container->console, sizeof container->console));
+}
+
+static bool make_list(struct birth *birth)
+{
+    const struct sbx_container *container = birth->plan->container;
     SIZE_T size = sizeof birth->room;
     LPPROC_THREAD_ATTRIBUTE_LIST list = (void *)birth->room;
-    if (!InitializeProcThreadAttributeList(list, 2, 0, &size)) {
+    birth->failed = "InitializeProcThreadAttributeList";
+    if (!sbx_win()->InitializeProcThreadAttributeList(list, ATTRIBUTES_MAX, 0, &size)) {
         return false;
     }
     birth->list = list;
-    birth->job[0] = job;
-    if (!UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_JOB_LIST, birth->job,
-                                   sizeof birth->job, NULL, NULL)) {
-        return false;
-    }
-    return birth->count == 0 ||
-           UpdateProcThreadAttribute(list, 0, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, birth->listed,
-                                     birth->count * sizeof birth->listed[0], NULL, NULL);
+    return put_job(birth) &&
+           (birth->count == 0 || put(birth, PROC_THREAD_ATTRIBUTE_HANDLE_LIST, birth->listed,
+                                     birth->count * sizeof birth->listed[0])) &&
+           (container == NULL || put_container(birth, container));
 }
 
 static void release(struct birth *birth)
 {
     DWORD saved = GetLastError();
     if (birth->list != NULL) {
-        DeleteProcThreadAttributeList(birth->list);
+        sbx_win()->DeleteProcThreadAttributeList(birth->list);
     }
     for (size_t i = 0; i < 3; i++) {
         sbx_handle_close(&birth->stream[i]);
@@ -65,16 +104,10 @@ static void release(struct birth *birth)
     SetLastError(saved);
 }
 
-/* Returns the call that failed, with the last error; NULL on success. */
-static const char *give_birth(const struct sbx_process_plan *plan, struct birth *birth,
-                              PROCESS_INFORMATION *out)
+static bool create(struct birth *birth, PROCESS_INFORMATION *out)
 {
-    if (!copy_streams(birth, plan->stream)) {
-        return "DuplicateHandle";
-    }
-    if (!make_list(birth, plan->job)) {
-        return "UpdateProcThreadAttribute";
-    }
+    const struct sbx_process_plan *plan = birth->plan;
+    const struct sbx_container *container = plan->container;
     STARTUPINFOEXW info = {
         .StartupInfo.cb = sizeof info,
         .StartupInfo.dwFlags = STARTF_USESTDHANDLES,
@@ -83,31 +116,54 @@ static const char *give_birth(const struct sbx_process_plan *plan, struct birth 
         .StartupInfo.hStdError = birth->stream[2],
         .lpAttributeList = birth->list,
     };
+    DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | EXTENDED_STARTUPINFO_PRESENT;
     /* Without a list, inheritance would mean everything: then nothing is inherited. */
     BOOL inherits = birth->count > 0;
-    return CreateProcessW(plan->program, plan->command_line, NULL, NULL, inherits,
-                          CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT |
-                              EXTENDED_STARTUPINFO_PRESENT,
-                          plan->environment, plan->directory, &info.StartupInfo, out)
-               ? NULL
-               : "CreateProcessW";
+    if (container == NULL) {
+        birth->failed = "CreateProcessW";
+        return sbx_win()->CreateProcessW(plan->program, plan->command_line, NULL, NULL, inherits,
+                                         flags, plan->environment, plan->directory,
+                                         &info.StartupInfo, out);
+    }
+    info.StartupInfo.lpDesktop = (LPWSTR)(ULONG_PTR)container->desktop; /* only read */
+    flags |= container->console == NULL ? CREATE_NO_WINDOW : 0;
+    birth->failed = "CreateProcessAsUserW";
+    return sbx_win()->CreateProcessAsUserW(container->token, plan->program, plan->command_line,
+                                           NULL, NULL, inherits, flags, plan->environment,
+                                           plan->directory, &info.StartupInfo, out);
+}
+
+/* Still suspended, so it cannot have made children. Ended by its own handle: it is in no job. */
+static bool join_job(struct birth *birth, const PROCESS_INFORMATION *born)
+{
+    birth->failed = "AssignProcessToJobObject";
+    if (!birth->is_job_late ||
+        sbx_win()->AssignProcessToJobObject(birth->plan->job, born->hProcess)) {
+        return true;
+    }
+    DWORD saved = GetLastError();
+    HANDLE process = born->hProcess;
+    HANDLE thread = born->hThread;
+    (void)sbx_win()->TerminateProcess(process, 1);
+    (void)sbx_win()->WaitForSingleObject(process, 5000);
+    sbx_handle_close(&thread);
+    sbx_handle_close(&process);
+    SetLastError(saved);
+    return false;
 }
 
 enum sbx_code sbx_process_create(const struct sbx_process_plan *plan, struct sbx_process *out,
                                  struct sbx_err *err)
 {
-    struct birth birth = {0};
+    struct birth birth = {.plan = plan};
     PROCESS_INFORMATION born = {0};
-    const char *failed = give_birth(plan, &birth, &born);
+    bool is_born = copy_streams(&birth) && make_list(&birth) && create(&birth, &born) &&
+                   join_job(&birth, &born);
     DWORD raw = GetLastError();
     release(&birth);
-    if (failed != NULL) {
-        (void)sbx_err_win32(err, raw, failed, "cannot start the program");
-        if (raw == SBX_ERROR_ELEVATION_REQUIRED) {
-            return sbx_err_hint(err, "sbx never elevates; start sbx itself elevated if you must");
-        }
-        return sbx_win32_code(raw);
+    if (!is_born) {
+        return sbx_err_win32(err, raw, birth.failed, "cannot start the program");
     }
-    *out = (struct sbx_process){born.hProcess, born.hThread};
+    *out = (struct sbx_process){born.hProcess, born.hThread, birth.is_job_late};
     return SBX_OK;
 }

@@ -14,7 +14,7 @@
 _Static_assert(sizeof(wchar_t) == 2, "wchar_t is UTF-16 on Windows");
 
 #define LONG_PREFIX L"\\\\?\\"
-enum { LONG_PREFIX_LEN = 4 };
+enum { LONG_PREFIX_LEN = SBX_WIDE_PREFIX_LEN };
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
@@ -131,6 +131,28 @@ static bool is_letter(wchar_t unit)
     return (unit >= L'A' && unit <= L'Z') || (unit >= L'a' && unit <= L'z');
 }
 
+static enum sbx_code add_prefix(struct sbx_arena *arena, const wchar_t *path, wchar_t **out,
+                                struct sbx_err *err)
+{
+    size_t len = wcslen(path);
+    wchar_t *prefixed = SBX_NEW_ARRAY(arena, wchar_t, LONG_PREFIX_LEN + len + 1);
+    if (prefixed == NULL) {
+        return sbx_err_nomem(err);
+    }
+    wmemcpy(prefixed, LONG_PREFIX, LONG_PREFIX_LEN);
+    wmemcpy(prefixed + LONG_PREFIX_LEN, path, len + 1);
+    *out = prefixed;
+    return SBX_OK;
+}
+
+enum sbx_code sbx_wide_prefixed(struct sbx_arena *arena, struct sbx_path path, wchar_t **out,
+                                struct sbx_err *err)
+{
+    wchar_t *wide = NULL;
+    enum sbx_code code = sbx_wide_from(arena, path.text, &wide, err);
+    return code == SBX_OK ? add_prefix(arena, wide, out, err) : code;
+}
+
 enum sbx_code sbx_wide_path(struct sbx_arena *arena, const char *path, wchar_t **out,
                             struct sbx_err *err)
 {
@@ -154,25 +176,12 @@ enum sbx_code sbx_wide_path(struct sbx_arena *arena, const char *path, wchar_t *
     if (wcschr(full + 2, L':') != NULL) {
         return sbx_err_set(err, SBX_E_INVALID, "\"%s\" names a stream inside a file", path);
     }
-    size_t len = wcslen(full);
-    wchar_t *prefixed = SBX_NEW_ARRAY(arena, wchar_t, LONG_PREFIX_LEN + len + 1);
-    if (prefixed == NULL) {
-        return sbx_err_nomem(err);
-    }
-    wmemcpy(prefixed, LONG_PREFIX, LONG_PREFIX_LEN);
-    wmemcpy(prefixed + LONG_PREFIX_LEN, full, len + 1);
-    *out = prefixed;
-    return SBX_OK;
+    return add_prefix(arena, full, out, err);
 }
 
-enum sbx_code sbx_wide_to_path(struct sbx_arena *arena, const wchar_t *wide, struct sbx_path *out,
-                               struct sbx_err *err)
+enum sbx_code sbx_wide_final(struct sbx_arena *arena, const wchar_t *wide, struct sbx_path *out,
+                             struct sbx_err *err)
 {
-    /* Only asked where it can change something; a name that does not exist stays as it is. */
-    if (wcschr(wide, L'~') != NULL) {
-        const wchar_t *expanded = filled(arena, fill_long, wide);
-        wide = expanded != NULL ? expanded : wide;
-    }
     if (wcsncmp(wide, LONG_PREFIX, LONG_PREFIX_LEN) == 0 && is_letter(wide[LONG_PREFIX_LEN])) {
         wide += LONG_PREFIX_LEN;
     }
@@ -190,4 +199,15 @@ enum sbx_code sbx_wide_to_path(struct sbx_arena *arena, const wchar_t *wide, str
                            sbx_path_problem_text(problem));
     }
     return SBX_OK;
+}
+
+enum sbx_code sbx_wide_to_path(struct sbx_arena *arena, const wchar_t *wide, struct sbx_path *out,
+                               struct sbx_err *err)
+{
+    /* Only asked where it can change something; a name that does not exist stays as it is. */
+    if (wcschr(wide, L'~') != NULL) {
+        const wchar_t *expanded = filled(arena, fill_long, wide);
+        wide = expanded != NULL ? expanded : wide;
+    }
+    return sbx_wide_final(arena, wide, out, err);
 }

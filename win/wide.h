@@ -10,6 +10,11 @@
 #include "common/base/err.h"
 #include "common/base/path.h"
 
+/* Windows' own maximum of a path, in units with the NUL. */
+#define SBX_WIDE_PATH_MAX 32767
+/* "\\?\" */
+#define SBX_WIDE_PREFIX_LEN 4
+
 /* NUL-terminated in `arena`. SBX_E_INVALID for a text that is not strict UTF-8. */
 enum sbx_code sbx_wide_from(struct sbx_arena *arena, const char *text, wchar_t **out,
                             struct sbx_err *err) SBX_MUST_USE;
@@ -28,5 +33,14 @@ enum sbx_code sbx_wide_path(struct sbx_arena *arena, const char *path, wchar_t *
  * disk knows them. */
 enum sbx_code sbx_wide_to_path(struct sbx_arena *arena, const wchar_t *wide, struct sbx_path *out,
                                struct sbx_err *err) SBX_MUST_USE;
+
+/* A path of ours with the \\?\ prefix: nothing is asked of the system, nothing in it is read a second
+ * time. */
+enum sbx_code sbx_wide_prefixed(struct sbx_arena *arena, struct sbx_path path, wchar_t **out,
+                                struct sbx_err *err) SBX_MUST_USE;
+
+/* An answer of GetFinalPathNameByHandleW as ours: the prefix removed; its names are long already. */
+enum sbx_code sbx_wide_final(struct sbx_arena *arena, const wchar_t *wide, struct sbx_path *out,
+                             struct sbx_err *err) SBX_MUST_USE;
 
 #endif

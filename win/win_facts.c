@@ -1,15 +1,9 @@
 /* What this Windows is. */
-#include <windows.h>
-
-#include <winternl.h>
-
 #include "common/os.h"
 #include "win/system.h"
+#include "win/winapi.h"
 
 #include "common/base/banned.h"
-
-/* GetVersionExW answers what the manifest asks for; this answers what is. In ntdll since NT 5. */
-NTSTATUS NTAPI RtlGetVersion(RTL_OSVERSIONINFOW *version);
 
 void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
 {
@@ -22,7 +16,7 @@ void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
 
     RTL_OSVERSIONINFOW version = {.dwOSVersionInfoSize = sizeof version};
     const char *kernel = NULL;
-    if (RtlGetVersion(&version) == 0) {
+    if (sbx_win()->RtlGetVersion(&version) == 0) {
         kernel = sbx_arena_printf(arena, "Windows %lu.%lu.%lu", version.dwMajorVersion,
                                   version.dwMinorVersion, version.dwBuildNumber);
     }

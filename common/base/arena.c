@@ -10,7 +10,8 @@
 
 #include "common/base/banned.h"
 
-#define FIRST_BLOCK_BYTES ((size_t)4 << 10)
+/* Large enough that the C libraries map it, zero as it comes, instead of clearing it: only what is used costs. */
+#define FIRST_BLOCK_BYTES ((size_t)128 << 10)
 #define LARGEST_BLOCK_BYTES ((size_t)1 << 20)
 #define FIRST_ARRAY_ITEMS 4
 

@@ -11,6 +11,7 @@
 #include "common/base/banned.h"
 
 #define FIRST_CAPACITY 64
+#define LARGE_CAPACITY ((size_t)16 << 10) /* up to here few steps count more than unused memory */
 
 void sbx_buf_init(struct sbx_buf *buf, size_t max_bytes)
 {
@@ -38,7 +39,8 @@ static char *reserve(struct sbx_buf *buf, size_t more)
     }
     size_t need = buf->len + more + 1;
     if (need > buf->cap) {
-        size_t cap = buf->cap == 0 ? FIRST_CAPACITY : buf->cap * 2;
+        size_t cap =
+            buf->cap == 0 ? FIRST_CAPACITY : buf->cap * (buf->cap < LARGE_CAPACITY ? 4 : 2);
         cap = cap > buf->max + 1 ? buf->max + 1 : cap;
         cap = cap < need ? need : cap;
         char *data = realloc(buf->data, cap);
@@ -50,6 +52,17 @@ static char *reserve(struct sbx_buf *buf, size_t more)
         buf->cap = cap;
     }
     return buf->data + buf->len;
+}
+
+void sbx_buf_reserve(struct sbx_buf *buf, size_t bytes)
+{
+    bytes = bytes > buf->max ? buf->max : bytes;
+    char *data = bytes < buf->cap || buf->failed ? NULL : realloc(buf->data, bytes + 1);
+    if (data != NULL) {
+        data[buf->len] = '\0';
+        buf->data = data;
+        buf->cap = bytes + 1;
+    }
 }
 
 static void advance(struct sbx_buf *buf, size_t len)

@@ -20,6 +20,9 @@ struct sbx_buf {
 };
 
 void sbx_buf_init(struct sbx_buf *buf, size_t max_bytes);
+/* Room for `bytes` in all, so that adding up to there moves nothing. A hint: when memory is short, adding tells. */
+void sbx_buf_reserve(struct sbx_buf *buf, size_t bytes);
+
 void sbx_buf_release(struct sbx_buf *buf); /* NULL is allowed */
 #define AUTO_BUF SBX_CLEANUP(sbx_buf_release) struct sbx_buf
 

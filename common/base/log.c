@@ -40,10 +40,15 @@ bool sbx_log_level_from(struct sbx_str text, enum sbx_log_level *out)
     return true;
 }
 
+/* "off" as a target is above every level in the enum, so it is asked for by name. */
+bool sbx_log_takes(enum sbx_log_level level)
+{
+    return target.sink != NULL && target.level != SBX_LOG_OFF && level <= target.level;
+}
+
 void sbx_log(enum sbx_log_level level, const char *format, ...)
 {
-    /* "off" as a target is above every level in the enum, so it is asked for by name. */
-    if (target.sink == NULL || target.level == SBX_LOG_OFF || level > target.level) {
+    if (!sbx_log_takes(level)) {
         return;
     }
     char raw[LINE_MAX_BYTES];

@@ -18,6 +18,9 @@ void sbx_log_to(sbx_log_sink *sink, void *context, enum sbx_log_level level);
 /* "error" "warn" "info" "debug" "off" (as in SBX_LOG); false for anything else. */
 bool sbx_log_level_from(struct sbx_str text, enum sbx_log_level *out) SBX_MUST_USE;
 
+/* Is a line of this level shown? For what costs to be told. */
+bool sbx_log_takes(enum sbx_log_level level);
+
 void sbx_log(enum sbx_log_level level, const char *format, ...) SBX_PRINTF(2, 3);
 
 #endif

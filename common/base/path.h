@@ -98,4 +98,10 @@ bool sbx_path_is_glob(struct sbx_str text);
  * none; all else is literal. Never more than O(pattern * path) steps. */
 bool sbx_path_glob_match(struct sbx_path pattern, struct sbx_path path);
 
+/* Does it match the path or a directory above it? */
+bool sbx_path_glob_covers(struct sbx_path pattern, struct sbx_path path);
+
+/* Does the path end in what a pattern without a root says: a match of that below `**`? */
+bool sbx_path_ends_in(struct sbx_path path, struct sbx_str pattern);
+
 #endif

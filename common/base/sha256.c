@@ -128,18 +128,23 @@ void sbx_sha256_end(struct sbx_sha256 *hash, unsigned char out[SBX_SHA256_BYTES]
     sbx_sha256_init(hash);
 }
 
-void sbx_sha256_hex(const void *bytes, size_t len, char out[SBX_SHA256_HEX])
+void sbx_sha256_end_hex(struct sbx_sha256 *hash, char out[SBX_SHA256_HEX])
 {
     static const char digits[] = "0123456789abcdef";
 
-    struct sbx_sha256 hash;
     unsigned char sum[SBX_SHA256_BYTES];
-    sbx_sha256_init(&hash);
-    sbx_sha256_add(&hash, bytes, len);
-    sbx_sha256_end(&hash, sum);
+    sbx_sha256_end(hash, sum);
     for (size_t i = 0; i < SBX_SHA256_BYTES; i++) {
         out[2 * i] = digits[sum[i] >> 4];
         out[2 * i + 1] = digits[sum[i] & 15];
     }
     out[SBX_SHA256_HEX - 1] = '\0';
+}
+
+void sbx_sha256_hex(const void *bytes, size_t len, char out[SBX_SHA256_HEX])
+{
+    struct sbx_sha256 hash;
+    sbx_sha256_init(&hash);
+    sbx_sha256_add(&hash, bytes, len);
+    sbx_sha256_end_hex(&hash, out);
 }

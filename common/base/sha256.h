@@ -17,6 +17,8 @@ struct sbx_sha256 {
 void sbx_sha256_init(struct sbx_sha256 *hash);
 void sbx_sha256_add(struct sbx_sha256 *hash, const void *bytes, size_t len);
 void sbx_sha256_end(struct sbx_sha256 *hash, unsigned char out[SBX_SHA256_BYTES]);
+/* The same as lower-case hexadecimal. */
+void sbx_sha256_end_hex(struct sbx_sha256 *hash, char out[SBX_SHA256_HEX]);
 
 /* All at once, as lower-case hexadecimal. */
 void sbx_sha256_hex(const void *bytes, size_t len, char out[SBX_SHA256_HEX]);

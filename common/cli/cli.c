@@ -5,6 +5,7 @@
 
 #include "common/base/log.h"
 #include "common/cli/report.h"
+#include "common/run/selftest.h"
 
 #include "common/base/banned.h"
 
@@ -118,6 +119,9 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv)
     for (size_t i = 0; i < SBX_CMD_COUNT; i++)
         if (sbx_text_eq(word, sbx_command_rows[i].name)) row = &sbx_command_rows[i];
     if (row == NULL) return unknown_command(cli, argc, argv);
+    /* An attempt of the self-test, which starts itself with it: its words are not options. */
+    if (row->id == SBX_CMD_SELFTEST && argc > 2 && sbx_text_eq(argv[2], "--probe"))
+        return sbx_attempt_main(argv + 3, (size_t)argc - 3);
     struct sbx_err err = {0};
     enum sbx_code code =
         sbx_cli_parse(&cli->arena, row->id, argc - 2, argv + 2, &cli->findings, &cli->args, &err);

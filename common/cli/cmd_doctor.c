@@ -82,6 +82,15 @@ static void linux_rows(struct doctor *d)
                                            : NULL);
 }
 
+static void system_rows(struct doctor *d)
+{
+    struct sbx_check checks[SBX_CHECKS_MAX];
+    size_t count = sbx_os_checks(&d->cli->arena, &d->context, checks);
+    for (size_t i = 0; i < count; i++)
+        add(d, checks[i].group, checks[i].id, checks[i].is_ok ? ROW_OK : ROW_WARN,
+            checks[i].summary, checks[i].remedy);
+}
+
 /* Engines are only looked for when somebody asks for them. */
 static bool is_opt_in(enum sbx_backend_id id)
 {
@@ -316,6 +325,7 @@ int sbx_cmd_doctor(struct sbx_cli *cli)
     platform_rows(&d);
     backend_rows(&d);
     linux_rows(&d);
+    system_rows(&d);
     file_rows(&d);
     switch_rows(&d);
     path_row(&d);

@@ -69,7 +69,9 @@ static void json_report(const struct sbx_cli *cli, const struct run_report *repo
     else
         sbx_jsonw_pair_bool(&json, "started", false);
     if (report->prepared != NULL) {
-        sbx_jsonw_pair_text(&json, "plan_digest", report->prepared->plan.digest);
+        char digest[SBX_SHA256_HEX];
+        text->failed |= !sbx_plan_digest(&report->prepared->plan, digest);
+        sbx_jsonw_pair_text(&json, "plan_digest", digest);
         sbx_jsonw_key(&json, "manifest");
         sbx_report_manifest(report->setup, &json);
         sbx_jsonw_key(&json, "selection");
@@ -81,6 +83,7 @@ static void json_report(const struct sbx_cli *cli, const struct run_report *repo
                             report->outcome != NULL && report->prepared->selection.warns);
     }
     if (report->denials != NULL) sbx_denials_json(report->denials, &json);
+    if (report->record != NULL) sbx_remarks_json(report->record, &json);
     sbx_jsonw_key(&json, "error");
     if (report->err != NULL)
         sbx_err_json(report->err, &json);
@@ -150,6 +153,15 @@ static void tell_evidence(const struct sbx_cli *cli, const struct run_report *re
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
+static void tell_remarks(const struct sbx_cli *cli, const struct run_report *report)
+{
+    if (json_goes_to_stderr(cli)) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 1u << 20);
+    sbx_remarks_print(cli, report->record, &text);
+    if (text.len > 0) (void)sbx_output_write(SBX_STDERR, &text);
+}
+
 static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
                   uint32_t status)
 {
@@ -170,7 +182,10 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
         }
         (void)sbx_output_write(SBX_STDERR, &text);
     }
-    if (report->record != NULL) tell_evidence(cli, report);
+    if (report->record != NULL) {
+        tell_remarks(cli, report);
+        tell_evidence(cli, report);
+    }
     if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL)
         sbx_selection_findings(&report->prepared->selection, &cli->findings);
     send_json(cli, report);
@@ -198,8 +213,9 @@ static void warn_unsandboxed(const struct sbx_cli *cli)
 }
 
 static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *prepared,
-                       const struct sbx_outcome *outcome)
+                       const struct sbx_run_record *record)
 {
+    const struct sbx_outcome *outcome = &record->outcome;
     if (outcome->limit == SBX_LIMIT_NONE || json_goes_to_stderr(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1024);
@@ -216,6 +232,12 @@ static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *pre
         sbx_buf_add_text(&text, " of more than ");
         sbx_bytes_print(prepared->plan.policy->limits.output_bytes, &text);
         if (!cli->out.quiet) sbx_buf_add_text(&text, "\n  fix: allow more with --max-output SIZE");
+    } else if (outcome->limit == SBX_LIMIT_PROTECTED && record->event_count > 0) {
+        sbx_buf_add_text(&text, " name was made or changed: ");
+        sbx_buf_add_visible(&text, record->events[0].path, true);
+        if (!cli->out.quiet)
+            sbx_buf_add_text(&text, "\n  fix: look at it before anything uses it; it may have been "
+                                    "another program, then run again");
     }
     sbx_buf_add_char(&text, '\n');
     (void)sbx_output_write(SBX_STDERR, &text);
@@ -285,8 +307,9 @@ static int finish(struct sbx_cli *cli, struct run_report *report)
     report->outcome = &report->record->outcome;
     report->status = sbx_outcome_status(report->outcome);
     report->denials = &denials;
-    tell_limit(cli, report->prepared, report->outcome);
+    tell_limit(cli, report->prepared, report->record);
     explain_denials(cli, report, &denials);
+    tell_remarks(cli, report);
     tell_evidence(cli, report);
     send_json(cli, report);
     return (int)report->status;
@@ -295,7 +318,8 @@ static int finish(struct sbx_cli *cli, struct run_report *report)
 static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const char *const *words)
 {
     static struct sbx_prepared prepared;
-    struct sbx_run_record record = {0};
+    struct sbx_progress_line progress;
+    struct sbx_run_record record = {.progress = &progress.hook};
     struct sbx_err err = {0};
     struct run_report report = {.setup = setup};
     if (sbx_setup_decide(cli, words, setup, &prepared, &err) != SBX_OK)
@@ -304,7 +328,9 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
     report.prepared = &prepared;
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
+    sbx_progress_begin(&progress, cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
+    sbx_progress_end(&progress);
     report.record = &record; /* a box that was not released has evidence too: it says why */
     if (code != SBX_OK) return refuse(cli, &report, &err, failure_status(code));
     return finish(cli, &report);

@@ -21,7 +21,9 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
                      sbx_cmd_run},
     [SBX_CMD_SHELL] =
         {SBX_CMD_SHELL, "shell", "[OPTION…]", "an interactive shell in a box",
-         "The caller's $SHELL if the box may read it, else /bin/bash or /bin/sh, with the access "
+         "The caller's $SHELL if the box may read it, else /bin/bash or /bin/sh (Windows: "
+         "%COMSPEC%, "
+         "else cmd.exe), with the access "
          "that sbx run would give, a terminal of its own when standard input is one, and the "
          "caller's TERM. It lasts until it is left: a time limit holds only when -t or the "
          "manifest declares it. The exit status is the shell's, or as of sbx run.",
@@ -57,10 +59,34 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
                        "widen it, its exact "
                        "content must be accepted once. Any change needs a new sbx trust.",
                        "sbx trust sbx.toml\nsbx trust --list", sbx_cmd_trust},
+    [SBX_CMD_WORKSPACE] =
+        {SBX_CMD_WORKSPACE, "workspace", "[list | add [-w] [PATH] | remove PATH | remove --all]",
+         "access entries on a Windows disk: shown, made and taken away",
+         "On Windows a box gets its files by access entries. They are written once for each place, "
+         "by "
+         "the first run that needs it or by add, and stay; alone they give nobody anything, for "
+         "they "
+         "name a capability that only boxes of this user carry. add without a path writes what the "
+         "manifest here grants, with one what a run with just that place would need; written "
+         "entries "
+         "are made whole again. Interrupted, add takes away what it wrote. remove leaves each "
+         "access "
+         "list as it was. Other systems need none of this and refuse.",
+         "sbx workspace\nsbx workspace add -w .\nsbx workspace remove --all", sbx_cmd_workspace},
     [SBX_CMD_DOCTOR] =
         {SBX_CMD_DOCTOR, "doctor", "", "what this machine can enforce, and what is missing",
          "Changes nothing. Exits with 1 when something fails; -v prints how a backend is chosen.",
          "sbx doctor --json", sbx_cmd_doctor},
+    [SBX_CMD_SELFTEST] =
+        {SBX_CMD_SELFTEST, "selftest", "[--list] [--only TEXT] [--group NAME] [--long]",
+         "try on this machine what boxes promise",
+         "Starts real boxes and tries to break out of them; each attempt that must be refused in a "
+         "box must succeed outside, with the same rights, or the case fails. A case is pass, fail, "
+         "cannot (this machine lacks what it needs; the reason is told) or error. What the cases "
+         "make is removed again. Exits with 0 when nothing failed and something passed, else with "
+         "1.",
+         "sbx selftest\nsbx selftest --group files\nsbx selftest --json > selftest.json",
+         sbx_cmd_selftest},
     [SBX_CMD_SCHEMA] = {SBX_CMD_SCHEMA, "schema", "[manifest]", "JSON Schema of the manifest", NULL,
                         "sbx schema > sbx.schema.json", sbx_cmd_schema},
     [SBX_CMD_COMPLETION] = {SBX_CMD_COMPLETION, "completion", "bash | zsh | fish | powershell",

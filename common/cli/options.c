@@ -8,15 +8,16 @@
 #define RUNNERS (BIT(RUN) | BIT(SHELL))
 #define PLANNERS (RUNNERS | BIT(EXPLAIN) | BIT(WHY))
 #define REPORTERS                                                                                  \
-    (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(DOCTOR) | BIT(VERSION) | \
-     BIT(HELP))
+    (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(WORKSPACE) |             \
+     BIT(DOCTOR) | BIT(SELFTEST) | BIT(VERSION) | BIT(HELP))
 
 const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
     [SBX_OPT_MANIFEST] =
         {SBX_OPT_MANIFEST, "manifest", 'f', "FILE",
-         "use this manifest (TOML, or JSON by its .json name; - is standard input)", PLANNERS},
+         "use this manifest (TOML, or JSON by its .json name; - is standard input)",
+         PLANNERS | BIT(WORKSPACE)},
     [SBX_OPT_NO_MANIFEST] = {SBX_OPT_NO_MANIFEST, "no-manifest", 0, NULL,
-                             "do not look for sbx.toml", PLANNERS},
+                             "do not look for sbx.toml", PLANNERS | BIT(WORKSPACE)},
     [SBX_OPT_PLATFORM] = {SBX_OPT_PLATFORM, "platform", 0, "NAME",
                           "plan for linux, macos or windows instead of this machine",
                           BIT(EXPLAIN) | BIT(WHY) | BIT(VERIFY) | BIT(PROFILE)},
@@ -41,8 +42,20 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
     [SBX_OPT_ENV] = {SBX_OPT_ENV, "env", 0, "NAME", "the variable asked about", BIT(WHY)},
     [SBX_OPT_TEMPLATE] = {SBX_OPT_TEMPLATE, "template", 0, "NAME",
                           "default, node, python, rust, go, c or dotnet", BIT(INIT)},
-    [SBX_OPT_LIST] = {SBX_OPT_LIST, "list", 0, NULL, "list the trusted manifests", BIT(TRUST)},
+    [SBX_OPT_LIST] = {SBX_OPT_LIST, "list", 0, NULL,
+                      "list the trusted manifests; selftest: its cases, and try none",
+                      BIT(TRUST) | BIT(SELFTEST)},
     [SBX_OPT_REMOVE] = {SBX_OPT_REMOVE, "remove", 0, NULL, "no longer trust FILE", BIT(TRUST)},
+    [SBX_OPT_WRITE] = {SBX_OPT_WRITE, "write", 'w', NULL, "the box may also write there",
+                       BIT(WORKSPACE)},
+    [SBX_OPT_ALL] = {SBX_OPT_ALL, "all", 0, NULL, "every place", BIT(WORKSPACE)},
+    [SBX_OPT_ONLY] = {SBX_OPT_ONLY, "only", 0, "TEXT", "only cases whose id contains TEXT",
+                      BIT(SELFTEST)},
+    [SBX_OPT_GROUP] = {SBX_OPT_GROUP, "group", 0, "NAME", "only cases of this group",
+                       BIT(SELFTEST)},
+    [SBX_OPT_LONG] = {SBX_OPT_LONG, "long", 0, NULL,
+                      "also what takes minutes, or touches the clipboard or a tool's directory",
+                      BIT(SELFTEST)},
     [SBX_OPT_QUIET] = {SBX_OPT_QUIET, "quiet", 'q', NULL, "no hints and notes; errors stay",
                        REPORTERS},
     [SBX_OPT_VERBOSE] = {SBX_OPT_VERBOSE, "verbose", 'v', NULL, "say more", REPORTERS},

@@ -203,3 +203,70 @@ void sbx_evidence_json(const struct sbx_run_record *record, struct sbx_jsonw *js
     }
     sbx_jsonw_end(json);
 }
+
+/* ---- remarks ---- */
+
+static void add_remark(const struct sbx_cli *cli, enum sbx_tone tone, const char *word,
+                       const char *text, struct sbx_buf *out)
+{
+    sbx_buf_add_text(out, "sbx: ");
+    sbx_tone_add(out, cli->out.colour_stderr, tone, word);
+    sbx_buf_add_text(out, ": ");
+    sbx_buf_add_visible(out, sbx_str(text), false);
+    sbx_buf_add_char(out, '\n');
+}
+
+void sbx_remarks_print(const struct sbx_cli *cli, const struct sbx_run_record *record,
+                       struct sbx_buf *out)
+{
+    if (record->diagnosis != NULL && !cli->out.quiet)
+        add_remark(cli, SBX_TONE_WARN, "note", record->diagnosis, out);
+    for (size_t i = 0; i < record->warning_count; i++)
+        add_remark(cli, SBX_TONE_WARN, "warning", record->warnings[i], out);
+}
+
+void sbx_remarks_json(const struct sbx_run_record *record, struct sbx_jsonw *json)
+{
+    sbx_jsonw_key(json, "warnings");
+    sbx_jsonw_array(json);
+    for (size_t i = 0; i < record->warning_count; i++) sbx_jsonw_text(json, record->warnings[i]);
+    sbx_jsonw_end(json);
+    sbx_jsonw_pair_text(json, "diagnosis", record->diagnosis);
+}
+
+/* ---- progress ---- */
+
+#define QUIET_NS UINT64_C(500000000) /* work that is done sooner says nothing */
+#define STEP_NS UINT64_C(100000000)
+
+static void tell_progress(void *state, uint64_t done, const char *path)
+{
+    struct sbx_progress_line *line = (struct sbx_progress_line *)state;
+    uint64_t now = sbx_os_monotonic_ns();
+    if (now - line->begin_ns < QUIET_NS || now - line->last_ns < STEP_NS) return;
+    line->last_ns = now;
+    line->is_shown = true;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 4096);
+    sbx_buf_printf(&text, "\r\x1b[Ksbx: access entries, written once: %llu objects, ",
+                   (unsigned long long)done);
+    struct sbx_str name = sbx_str(path);
+    size_t skipped = name.len > 40 ? name.len - 40 : 0;
+    sbx_buf_add_visible(&text, (struct sbx_str){name.ptr + skipped, name.len - skipped}, false);
+    (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+void sbx_progress_begin(struct sbx_progress_line *line, const struct sbx_cli *cli)
+{
+    *line = (struct sbx_progress_line){.begin_ns = sbx_os_monotonic_ns()};
+    bool is_shown = !cli->out.quiet && !cli->out.json && sbx_os_terminal_colours(SBX_STDERR);
+    line->hook = (struct sbx_progress){.tell = is_shown ? tell_progress : NULL, .state = line};
+}
+
+void sbx_progress_end(struct sbx_progress_line *line)
+{
+    static const char wipe[] = "\r\x1b[K";
+    struct sbx_err ignored = {0};
+    if (line->is_shown) (void)!sbx_os_write(SBX_STDERR, wipe, sizeof wipe - 1, &ignored);
+    line->is_shown = false;
+}

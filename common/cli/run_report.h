@@ -21,4 +21,21 @@ void sbx_evidence_print(const struct sbx_cli *cli, const struct sbx_prepared *pr
 /* "evidence": […] */
 void sbx_evidence_json(const struct sbx_run_record *record, struct sbx_jsonw *json);
 
+/* "sbx: warning: …" for what could not be undone, "sbx: note: …" for what may explain an early end. */
+void sbx_remarks_print(const struct sbx_cli *cli, const struct sbx_run_record *record,
+                       struct sbx_buf *out);
+
+/* "warnings": […], "diagnosis": … */
+void sbx_remarks_json(const struct sbx_run_record *record, struct sbx_jsonw *json);
+
+/* Says on standard error, if that is a terminal, how far long work is. sbx_progress_end before anything
+ * else is said. */
+struct sbx_progress_line {
+    struct sbx_progress hook;
+    uint64_t begin_ns, last_ns;
+    bool is_shown;
+};
+void sbx_progress_begin(struct sbx_progress_line *line, const struct sbx_cli *cli);
+void sbx_progress_end(struct sbx_progress_line *line);
+
 #endif

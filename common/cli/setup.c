@@ -208,7 +208,9 @@ static void log_decision(const struct sbx_prepared *prepared)
                 selection->tried[i].reason == NULL ? "" : selection->tried[i].reason);
     sbx_log(SBX_LOG_INFO, "backend %s by row: %s",
             sbx_name_text(sbx_backend_names, (int)selection->backend), selection->row);
-    sbx_log(SBX_LOG_INFO, "plan %s", prepared->plan.digest);
+    char digest[SBX_SHA256_HEX];
+    if (sbx_log_takes(SBX_LOG_INFO) && sbx_plan_digest(&prepared->plan, digest))
+        sbx_log(SBX_LOG_INFO, "plan %s", digest);
 }
 
 enum sbx_code sbx_setup_decide(struct sbx_cli *cli, const char *const *command,

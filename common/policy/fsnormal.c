@@ -85,15 +85,6 @@ struct sbx_path sbx_glob_base(struct sbx_path glob)
 
 /* ---- protections ---- */
 
-/* Does the path end in what the pattern says? */
-static bool ends_in_pattern(struct sbx_path path, const char *pattern)
-{
-    char text[512];
-    sbx_text_format(text, sizeof text, "%.*s**/%s", (int)root_len(path), path.text, pattern);
-    struct sbx_path glob = {text, strlen(text), path.rules};
-    return sbx_path_glob_match(glob, path);
-}
-
 const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *policy,
                                                      struct sbx_path root, struct sbx_path path)
 {
@@ -103,7 +94,7 @@ const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *po
         for (size_t i = 0; i < policy->protect_count; i++) {
             const struct sbx_protect_row *row = &policy->protect[i];
             if (row->file_only && at.len != path.len) continue;
-            if (!ends_in_pattern(at, row->pattern)) continue;
+            if (!sbx_path_ends_in(at, sbx_str(row->pattern))) continue;
             if (!row->file_only) return row;
             file_only = row;
         }
@@ -114,23 +105,14 @@ const struct sbx_protect_row *sbx_protection_between(const struct sbx_policy *po
 
 /* ---- redundancy ---- */
 
-/* Does the glob match the path or any directory above it? One match where asking each directory would be many:
- * most globs are ruled out by it. */
-static bool glob_covers(struct sbx_path glob, struct sbx_path path)
-{
-    char text[1024];
-    if (glob.len + sizeof "/**" > sizeof text) return true; /* unknown: ask each */
-    sbx_text_format(text, sizeof text, "%.*s/**", (int)glob.len, glob.text);
-    struct sbx_path below = {text, strlen(text), glob.rules};
-    return sbx_path_glob_match(below, path);
-}
-
-/* Would a glob decide for the path, or for a directory between it and the rule above? */
+/* Would a glob decide for the path, or for a directory between it and the rule above? Most are ruled out by one
+ * match, where asking each directory would be many. */
 static bool glob_intervenes(const struct sbx_rules *rules, const struct sbx_rule *rule,
                             const struct sbx_rule *above)
 {
     for (size_t g = 0; g < rules->count; g++) {
-        if (!rules->items[g].is_glob || !glob_covers(rules->items[g].path, rule->path)) continue;
+        if (!rules->items[g].is_glob || !sbx_path_glob_covers(rules->items[g].path, rule->path))
+            continue;
         struct sbx_path path = rule->path;
         while (above == NULL || !sbx_path_eq(path, above->path)) {
             if (sbx_path_glob_match(rules->items[g].path, path)) return true;
@@ -234,7 +216,7 @@ static void offer(struct candidate *best, const struct sbx_rule *rule, size_t de
 /* How deep the glob matches on the way to the path; false when it does not. */
 static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth)
 {
-    if (!glob_covers(glob, path)) return false;
+    if (!sbx_path_glob_covers(glob, path)) return false;
     *depth = sbx_path_depth(path);
     while (!sbx_path_glob_match(glob, path)) {
         if (*depth == 0) return false;
@@ -244,19 +226,42 @@ static bool glob_depth(struct sbx_path glob, struct sbx_path path, size_t *depth
     return true;
 }
 
+/* How many literal rules are not behind the path in their order: what contains it is the last of them, or contains
+ * that. */
+static size_t count_until(const struct sbx_rules *rules, struct sbx_path path)
+{
+    size_t low = 0;
+    size_t high = rules->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct sbx_rule *rule = &rules->items[middle];
+        bool is_behind = rule->is_glob ||
+                         (sbx_path_compare(rule->path, path) > 0 && !sbx_path_eq(rule->path, path));
+        low = is_behind ? low : middle + 1;
+        high = is_behind ? middle : high;
+    }
+    return low;
+}
+
 static struct sbx_decision decide_by_rules(const struct sbx_policy *policy, struct sbx_path path)
 {
+    const struct sbx_rules *rules = &policy->rules;
     struct candidate best = {0, {.access = SBX_ACCESS_NONE}};
-    for (size_t i = 0; i < policy->rules.count; i++) {
-        const struct sbx_rule *rule = &policy->rules.items[i];
+    const struct sbx_rule *forbidden = NULL;
+    for (size_t at = count_until(rules, path); at > 0; at = rules->items[at - 1].above) {
+        const struct sbx_rule *rule = &rules->items[at - 1];
+        if (!sbx_path_contains(rule->path, path)) continue;
+        if (rule->by == SBX_BY_ADMINISTRATOR) forbidden = rule;
+        offer(&best, rule, sbx_path_depth(rule->path));
+    }
+    if (forbidden != NULL)
+        return (struct sbx_decision){.access = forbidden->access, .rule = forbidden};
+    size_t first_glob = rules->count;
+    while (first_glob > 0 && rules->items[first_glob - 1].is_glob) first_glob--;
+    for (size_t i = first_glob; i < rules->count; i++) {
+        const struct sbx_rule *rule = &rules->items[i];
         size_t depth;
-        if (rule->is_glob) {
-            if (glob_depth(rule->path, path, &depth)) offer(&best, rule, depth);
-        } else if (sbx_path_contains(rule->path, path)) {
-            if (rule->by == SBX_BY_ADMINISTRATOR)
-                return (struct sbx_decision){.access = rule->access, .rule = rule};
-            offer(&best, rule, sbx_path_depth(rule->path));
-        }
+        if (glob_depth(rule->path, path, &depth)) offer(&best, rule, depth);
     }
     return best.decision;
 }

@@ -61,10 +61,7 @@ static bool is_kernel_path(struct sbx_arena *arena, const struct sbx_context *co
     static const char *const directories[] = {"/proc", "/dev", "/sys"};
     if (context->platform == SBX_WINDOWS) return false;
     for (size_t i = 0; i < SBX_COUNT(directories); i++) {
-        struct sbx_path directory;
-        if (sbx_path_make(arena, rule->path.rules, sbx_str(directories[i]), &directory) !=
-            SBX_PATH_OK)
-            return true;
+        struct sbx_path directory = {directories[i], strlen(directories[i]), rule->path.rules};
         if (rule->is_glob ? glob_enters(arena, rule->path, directory)
                           : sbx_path_contains(directory, rule->path))
             return true;
@@ -266,10 +263,14 @@ static void add_own(struct collect *collect)
 {
     struct sbx_policy *policy = collect->policy;
     const struct sbx_path own[] = {policy->context.state_dir, policy->context.config_dir};
+    bool is_writable[SBX_COUNT(own)] = {false};
     for (size_t i = 0; i < SBX_COUNT(own); i++) {
         if (own[i].len == 0) continue;
         struct sbx_decision now = sbx_policy_decide(collect->arena, policy, own[i]);
-        if (now.access != SBX_ACCESS_WRITE || now.rule->kind != SBX_RULE_HOST) continue;
+        is_writable[i] = now.access == SBX_ACCESS_WRITE && now.rule->kind == SBX_RULE_HOST;
+    }
+    for (size_t i = 0; i < SBX_COUNT(own); i++) {
+        if (!is_writable[i]) continue;
         struct sbx_rule rule = {.path = own[i],
                                 .access = SBX_ACCESS_READ,
                                 .by = SBX_BY_SBX,

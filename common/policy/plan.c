@@ -53,10 +53,17 @@ static void collect_notes(struct sbx_arena *arena, struct sbx_plan *plan, bool *
                  failed);
     if (policy->network == SBX_NET_INHERIT && plan->backend != SBX_BACKEND_NONE)
         add_note(arena, plan,
-                 plan->platform == SBX_LINUX
+                 plan->backend == SBX_BACKEND_APPCONTAINER
+                     ? "network inherit: loopback services of the host stay out of reach"
+                 : plan->platform == SBX_LINUX
                      ? "network inherit: loopback services and abstract sockets of the host are "
                        "reachable"
                      : "network inherit: loopback services of the host are reachable",
+                 failed);
+    if (plan->backend == SBX_BACKEND_APPCONTAINER && policy->protect_count > 0 &&
+        policy->protected_root_count > 0)
+        add_note(arena, plan,
+                 "protected names that do not exist yet are watched: making one ends the run",
                  failed);
     if (has_glob(policy) && plan->backend != SBX_BACKEND_NONE)
         add_note(arena, plan,
@@ -168,7 +175,7 @@ static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy)
     digest_texts(json, "env_pass", policy->env_pass, policy->env_pass_count);
 }
 
-static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err)
+bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX])
 {
     const struct sbx_policy *policy = plan->policy;
     AUTO_BUF text;
@@ -196,9 +203,10 @@ static enum sbx_code make_digest(struct sbx_plan *plan, struct sbx_err *err)
     while (plan->command[words] != NULL) words++;
     digest_texts(&json, "command", plan->command, words);
     sbx_jsonw_end(&json);
-    if (sbx_buf_check(&text, err) != SBX_OK) return SBX_E_NOMEM;
-    sbx_sha256_hex(text.data, text.len, plan->digest);
-    return SBX_OK;
+    out[0] = '\0';
+    if (text.failed) return false;
+    sbx_sha256_hex(text.data, text.len, out);
+    return true;
 }
 
 /* 30 s, but 60 s on Windows, also without a sandbox. */
@@ -246,7 +254,6 @@ enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *po
     bool failed = false;
     collect_notes(arena, &plan, &failed);
     if (failed) return sbx_err_nomem(err);
-    enum sbx_code code = make_digest(&plan, err);
-    if (code == SBX_OK) *out = plan;
-    return code;
+    *out = plan;
+    return SBX_OK;
 }

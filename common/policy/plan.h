@@ -35,14 +35,17 @@ struct sbx_plan {
     struct sbx_tier_entry tiers[SBX_DIM_COUNT];
     const char **notes; /* what a reader should know before it runs */
     size_t note_count, note_capacity;
-    char digest[SBX_SHA256_HEX]; /* of everything that decides what the box may do */
 };
 
-/* policy → plan for one backend. Pure. Equal policies give equal digests, however they were written. */
+/* policy → plan for one backend. Pure. */
 enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                             const struct sbx_facts *facts, enum sbx_backend_id backend,
                             const char *const *command, struct sbx_plan *out,
                             struct sbx_err *err) SBX_MUST_USE;
+
+/* Of everything that decides what the box may do: equal policies have equal digests, however they were written.
+ * Made when it is asked for, which most runs do not. False, and an empty text, when memory is gone. */
+bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX]) SBX_MUST_USE;
 
 /* The backend to describe: the chosen one, or, where sbx would refuse, the first of the platform. */
 enum sbx_backend_id sbx_plan_backend(const struct sbx_selection *selection,

@@ -176,8 +176,10 @@ void sbx_plan_print_json(const struct sbx_plan *plan, struct sbx_jsonw *json)
     const struct sbx_policy *policy = plan->policy;
     size_t words = 0;
     while (plan->command[words] != NULL) words++;
+    char digest[SBX_SHA256_HEX];
+    json->buf->failed |= !sbx_plan_digest(plan, digest);
     sbx_jsonw_object(json);
-    sbx_jsonw_pair_text(json, "digest", plan->digest);
+    sbx_jsonw_pair_text(json, "digest", digest);
     sbx_jsonw_pair_text(json, "platform", sbx_name_text(sbx_platform_names, (int)plan->platform));
     sbx_jsonw_pair_text(json, "backend", sbx_name_text(sbx_backend_names, (int)plan->backend));
     sbx_jsonw_pair_text(json, "preset", policy->preset->name);

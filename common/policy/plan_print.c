@@ -260,5 +260,7 @@ void sbx_plan_print_text(const struct sbx_plan *plan, struct sbx_buf *out)
         sbx_buf_printf(out, "%s\n", plan->notes[i]);
     }
     label(out, "digest");
-    sbx_buf_printf(out, "%s\n", plan->digest);
+    char digest[SBX_SHA256_HEX];
+    out->failed |= !sbx_plan_digest(plan, digest);
+    sbx_buf_printf(out, "%s\n", digest);
 }

@@ -115,6 +115,7 @@ struct sbx_decision {
     struct sbx_path protected_root;
     bool maybe_writable; /* a file_only protection: a directory there would be writable */
 };
+/* Of rules in normal form (sbx_rules_normalise). */
 struct sbx_decision sbx_policy_decide(struct sbx_arena *arena, const struct sbx_policy *policy,
                                       struct sbx_path path);
 

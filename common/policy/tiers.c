@@ -59,7 +59,7 @@ static const struct fixed fixed_rows[SBX_BACKEND_COUNT][SBX_DIM_COUNT] = {
             [SBX_DIM_PROCESSES] = {ENFORCED, "job object", NULL},
             [SBX_DIM_ENVIRONMENT] = {ENFORCED, "environment block from the manifest", NULL},
             [SBX_DIM_HANDLES] = {ENFORCED, "handle list", NULL},
-            [SBX_DIM_TERMINAL] = {ENFORCED, "own console, job UI limits", NULL},
+            [SBX_DIM_TERMINAL] = {ENFORCED, "own pseudo console, job UI limits", NULL},
         },
     [SBX_BACKEND_SEATBELT] =
         {
@@ -304,7 +304,7 @@ static void windows_layers(struct layer_list *list, const struct sbx_policy *pol
                         : "capabilities: no network");
     add_layer(list, "token: no privileges, administrator groups deny-only, Low integrity");
     add_layer(list, "job: kill on close, no breakaway, limits, UI limits, below-normal priority");
-    add_layer(list, "handles: only the standard streams");
+    add_layer(list, "handles: only the standard streams; a pseudo console of its own");
     if (policy->syscalls == SBX_SYSCALLS_STRICT) add_layer(list, "mitigations: strict set");
 }
 

@@ -4,10 +4,9 @@
 #include "common/base/banned.h"
 
 const struct sbx_name sbx_limit_names[] = {
-    {SBX_LIMIT_NONE, "none"},           {SBX_LIMIT_TIMEOUT, "timeout"},
-    {SBX_LIMIT_MEMORY, "memory"},       {SBX_LIMIT_CPU, "cpu"},
-    {SBX_LIMIT_PROCESSES, "processes"}, {SBX_LIMIT_OUTPUT, "output"},
-    {SBX_LIMIT_CANCEL, "cancel"},       {0, NULL}};
+    {SBX_LIMIT_NONE, "none"},     {SBX_LIMIT_TIMEOUT, "timeout"},     {SBX_LIMIT_MEMORY, "memory"},
+    {SBX_LIMIT_CPU, "cpu"},       {SBX_LIMIT_PROCESSES, "processes"}, {SBX_LIMIT_OUTPUT, "output"},
+    {SBX_LIMIT_CANCEL, "cancel"}, {SBX_LIMIT_PROTECTED, "protected"}, {0, NULL}};
 
 uint32_t sbx_outcome_status(const struct sbx_outcome *outcome)
 {

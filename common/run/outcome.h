@@ -18,7 +18,8 @@ enum sbx_limit {
     SBX_LIMIT_CPU,
     SBX_LIMIT_PROCESSES,
     SBX_LIMIT_OUTPUT,
-    SBX_LIMIT_CANCEL, /* the caller ended it (two interrupts, or the caller died) */
+    SBX_LIMIT_CANCEL,    /* the caller ended it (two interrupts, or the caller died) */
+    SBX_LIMIT_PROTECTED, /* a protected name was made or changed, where that is seen, not prevented */
 };
 extern const struct sbx_name sbx_limit_names[];
 

@@ -10,6 +10,7 @@
 #include "common/base/names.h"
 #include "common/base/str.h"
 #include "common/run/outcome.h"
+#include "common/run/progress.h"
 
 /* Most that a backend keeps; what comes later is dropped (events) or pushes out what came first
  * (standard error). */
@@ -49,6 +50,8 @@ struct sbx_evidence {
 
 /* Zero is a run that brought nothing. Everything lives in the arena of the run. */
 struct sbx_run_record {
+    const struct sbx_progress
+        *progress; /* set by the caller: long work is told there; may be NULL */
     struct sbx_outcome outcome;
     struct sbx_str stderr_tail; /* any bytes; its first line may be cut; empty: not seen by sbx */
     const struct sbx_event *events;
@@ -58,6 +61,10 @@ struct sbx_run_record {
         *killed_call; /* the system call that SIGSYS ended it for; NULL: none, or not known */
     const struct sbx_evidence *evidence;
     size_t evidence_count;
+    const char *const
+        *warnings; /* what could not be undone, and where it is noted: never the command's fault */
+    size_t warning_count;
+    const char *diagnosis; /* why a command that ended at once may have; NULL: nothing is known */
 };
 
 #endif

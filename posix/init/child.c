@@ -85,7 +85,23 @@ static void wait_for_release(void)
     }
 }
 
-static noreturn void live(const struct init *init, int birth, int hold)
+/* What a box that was built before its command was known has to learn yet. */
+static void wait_for_command(struct init *init)
+{
+    long answer = init_take_command(init, HOLD);
+    if (answer > 0) {
+        (void)SYS1(exit_group, 125);
+    }
+    if (answer < 0) {
+        give_up(BIRTH, SBX_INIT_STEP_PLAN, answer);
+    }
+    answer = SYS1(chdir, (char *)init->command + init->command->directory);
+    if (answer < 0) {
+        give_up(BIRTH, SBX_INIT_STEP_DIRECTORY, answer);
+    }
+}
+
+static noreturn void live(struct init *init, int birth, int hold)
 {
     struct init_birth message = {.step = INIT_BIRTH_READY, .listener_fd = -1};
     (void)SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0);
@@ -118,23 +134,31 @@ static noreturn void live(const struct init *init, int birth, int hold)
      * would set it too. */
     (void)SYS5(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
     (void)SYS3(write, BIRTH, &message, sizeof message);
-    wait_for_release();
+    if ((init->plan->flags & SBX_INIT_WAITS) != 0) {
+        wait_for_command(init);
+    } else {
+        wait_for_release();
+    }
     const uint64_t none = 0;
     (void)SYS4(rt_sigprocmask, SIG_SETMASK, &none, 0, SIGNAL_SET_BYTES);
-    answer = SYS3(execve, init_at(init, init->plan->program), init_at(init, init->plan->argv.at),
-                  init_at(init, init->plan->env.at));
+    char *command = (char *)init->command;
+    answer = SYS3(execve, command + init->command->program, command + init->command->argv.at,
+                  command + init->command->env.at);
     give_up(BIRTH, SBX_INIT_STEP_EXEC, answer);
 }
 
 void init_birth(struct init *init)
 {
     const uint64_t all = ~UINT64_C(0);
+    bool waits = (init->plan->flags & SBX_INIT_WAITS) != 0;
     int birth[2] = {-1, -1};
     int hold[2] = {-1, -1};
     (void)SYS4(rt_sigprocmask, SIG_SETMASK, &all, 0, SIGNAL_SET_BYTES);
     long answer = SYS2(pipe2, birth, O_CLOEXEC);
-    if (answer >= 0) {
+    if (answer >= 0 && !waits) {
         answer = SYS2(pipe2, hold, O_CLOEXEC);
+    } else if (waits) {
+        hold[0] = SBX_INIT_FD_COMMAND; /* the held process' alone */
     }
     if (answer < 0) {
         init_fail(SBX_INIT_STEP_FORK, answer);

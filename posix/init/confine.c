@@ -24,7 +24,10 @@ static void must(int32_t step, long answer)
 /* Not dumpable: no process of the box may trace this one or read its memory, where the orders are. */
 void init_harden(const struct init *init)
 {
-    bool has_ruleset = (init->plan->flags & SBX_INIT_HAS_RULESET) != 0;
+    unsigned first_free = (init->plan->flags & SBX_INIT_HAS_RULESET) != 0 ? SBX_INIT_FD_FIRST_FREE
+                          : (init->plan->flags & SBX_INIT_WAITS) != 0
+                              ? SBX_INIT_FD_FIRST_FREE_WAITING
+                              : SBX_INIT_FD_RULESET;
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0));
@@ -34,8 +37,7 @@ void init_harden(const struct init *init)
     must(SBX_INIT_STEP_HARDEN, SYS3(dup3, SBX_INIT_FD_STDERR, 2, 0));
     (void)SYS1(close, SBX_INIT_FD_STDOUT);
     (void)SYS1(close, SBX_INIT_FD_STDERR);
-    must(SBX_INIT_STEP_HARDEN,
-         SYS3(close_range, has_ruleset ? SBX_INIT_FD_FIRST_FREE : SBX_INIT_FD_RULESET, ~0u, 0));
+    must(SBX_INIT_STEP_HARDEN, SYS3(close_range, first_free, ~0u, 0));
     if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0) {
         if (SYS0(getpid) != 1) {
             init_fail(SBX_INIT_STEP_HARDEN, -1);
@@ -55,14 +57,19 @@ void init_drop_capabilities(const struct init *init)
     const uint32_t head[2] = {0x20080522, 0}; /* _LINUX_CAPABILITY_VERSION_3, this process */
     const uint32_t none[6] = {0, 0, 0, 0, 0, 0};
     enum { CAPABILITIES = 64 };
-    if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0) {
+    bool builds = (init->plan->flags & SBX_INIT_BUILDS) != 0;
+    if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0 && !builds) {
         return; /* the helper has done it, and has given up the right to do it again */
     }
     for (long i = 0; i < CAPABILITIES; i++) {
-        long answer = SYS5(prctl, PR_CAPBSET_READ, i, 0, 0, 0);
-        if (answer == 1) {
-            (void)SYS5(prctl, PR_CAPBSET_DROP, i, 0, 0,
-                       0); /* an ordinary user may not, and needs not */
+        /* Behind the last one that the kernel knows it answers EINVAL. Without namespaces an ordinary user may
+         * not, and needs not. */
+        long answer = SYS5(prctl, PR_CAPBSET_DROP, i, 0, 0, 0);
+        if (answer == -22) {
+            break;
+        }
+        if (builds) {
+            must(SBX_INIT_STEP_HARDEN, answer);
         }
     }
     (void)SYS5(prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

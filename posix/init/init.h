@@ -10,7 +10,9 @@
 
 struct init {
     struct sbx_init_plan *plan; /* the block, private and writable */
-    int child;                  /* the command; 0 before it is born and after it was reaped */
+    struct sbx_init_plan
+        *command; /* the block that says what to execute: the same, or a later one */
+    int child;    /* the command; 0 before it is born and after it was reaped */
     int signals_fd;
     int birth_fd;     /* read end: the child's failure, or its end when exec closed it; -1 after */
     int hold_fd;      /* write end: one byte lets the child go; -1 after */
@@ -25,9 +27,20 @@ static inline void *init_at(const struct init *init, uint64_t offset)
     return (char *)init->plan + offset;
 }
 
+/* start.c: offsets become pointers in place, so that execve can take the arrays as they are. */
+void init_turn(struct sbx_init_plan *block);
+
+/* command.c: waits for the command of a box that was built without, and takes its streams; a negative errno.
+ * 1 when whoever would send it is gone. */
+long init_take_command(struct init *init, int socket);
+
 /* report.c: a report that cannot be written is dropped: whoever reads them is gone or does not keep up. */
 void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text);
 noreturn void init_fail(int32_t step, long answer);
+noreturn void init_fail_at(int32_t step, long answer, const char *path);
+
+/* build.c: the box itself, where no helper has built it. Ends the box on failure. */
+void init_build(const struct init *init);
 
 /* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */
 void init_harden(const struct init *init);

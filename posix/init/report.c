@@ -23,7 +23,12 @@ void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text)
 
 noreturn void init_fail(int32_t step, long answer)
 {
-    init_say(SBX_SAID_FAILED, step, (int32_t)-answer, 0);
+    init_fail_at(step, answer, 0);
+}
+
+noreturn void init_fail_at(int32_t step, long answer, const char *path)
+{
+    init_say(SBX_SAID_FAILED, step, (int32_t)-answer, path);
     for (;;) {
         (void)SYS1(exit_group, 125);
     }

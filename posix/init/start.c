@@ -26,13 +26,18 @@ __asm__(".globl _start\n"
         "    brk #1\n");
 #endif
 
-/* Offsets become pointers in place, so that execve can take the arrays as they are. */
-static void turn(const struct init *init, struct sbx_init_array array)
+static void turn(struct sbx_init_plan *block, struct sbx_init_array array)
 {
-    uint64_t *slot = (uint64_t *)init_at(init, array.at);
+    uint64_t *slot = (uint64_t *)((char *)block + array.at);
     for (uint32_t i = 0; i < array.count; i++) {
-        slot[i] = (uint64_t)(uintptr_t)init_at(init, slot[i]);
+        slot[i] += (uint64_t)(uintptr_t)block;
     }
+}
+
+void init_turn(struct sbx_init_plan *block)
+{
+    turn(block, block->argv);
+    turn(block, block->env);
 }
 
 /* The block comes from sbx itself and is sealed; this finds a mix-up of versions, not an attack. */
@@ -55,9 +60,9 @@ noreturn void init_start(void)
 {
     struct init init = {
         .child = 0, .signals_fd = -1, .birth_fd = -1, .hold_fd = -1, .listener_fd = -1};
-    init.plan = read_plan();
-    turn(&init, init.plan->argv);
-    turn(&init, init.plan->env);
+    init.plan = init.command = read_plan();
+    init_turn(init.plan);
+    init_build(&init);
     init_harden(&init);
     init_limit(&init);
     init_drop_capabilities(&init);

@@ -1,6 +1,7 @@
 /* The life of sbx-init after the command was born: orders, ended processes, creating calls. */
 #include <linux/fcntl.h>
 #include <linux/poll.h>
+#include <linux/resource.h>
 #include <linux/signal.h>
 #include <linux/signalfd.h>
 #include <linux/wait.h>
@@ -108,10 +109,40 @@ static void read_birth(struct init *init)
         init_fail(message.step, -message.raw);
     }
     init->is_started = true;
-    init_say(SBX_SAID_STARTED, 0, 0, 0);
+    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
+        init_say(SBX_SAID_STARTED, 0, 0, 0);
+    }
 }
 
-static void child_changed(struct init *init, int status)
+/* Whatever the command left behind ends before it is said that the command has. */
+static void end_others(void)
+{
+    while (SYS4(wait4, -1, 0, WNOHANG | __WALL, 0) >= 0) {
+        (void)SYS2(kill, -1, KILL);
+        (void)SYS4(wait4, -1, 0, __WALL, 0);
+    }
+}
+
+static uint64_t nanoseconds(const struct __kernel_old_timeval *time)
+{
+    return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
+}
+
+/* The box stays until it is told to end, so that its end costs nobody time who waits for the command's. */
+static void tell_result(struct init *init, int status, const struct rusage *usage)
+{
+    struct sbx_init_result result = {
+        .status = status,
+        .cpu_ns = nanoseconds(&usage->ru_utime) + nanoseconds(&usage->ru_stime),
+        .peak_memory_bytes = (uint64_t)usage->ru_maxrss * 1024,
+    };
+    init->child = 0;
+    end_others();
+    (void)SYS3(write, SBX_INIT_FD_RESULT, &result, sizeof result);
+    (void)SYS1(close, SBX_INIT_FD_RESULT);
+}
+
+static void child_changed(struct init *init, int status, const struct rusage *usage)
 {
     if ((status & 0xff) == 0x7f) {
         init_say(SBX_SAID_STOPPED, (status >> 8) & 0xff, 0, 0);
@@ -124,6 +155,10 @@ static void child_changed(struct init *init, int status)
     if (init->birth_fd >= 0) {
         read_birth(init);
     }
+    if ((init->plan->flags & SBX_INIT_WAITS) != 0) {
+        tell_result(init, status, usage);
+        return;
+    }
     init_say(SBX_SAID_ENDED, status, 0, 0);
     end();
 }
@@ -135,13 +170,23 @@ static void reap(struct init *init)
     }
     for (;;) {
         int status = 0;
-        long pid = SYS4(wait4, -1, &status, WNOHANG | WUNTRACED | WCONTINUED, 0);
+        struct rusage usage = {0};
+        long pid = SYS4(wait4, -1, &status, WNOHANG | WUNTRACED | WCONTINUED, &usage);
         if (pid <= 0) {
             return;
         }
         if (pid == init->child) {
-            child_changed(init, status);
+            child_changed(init, status, &usage);
         }
+    }
+}
+
+/* The last process that could ask is just ending: it is the command, or it has ended before. To wait for just that
+ * spares two changes of process when somebody waits for the answer. */
+static void wait_for_end(const struct init *init)
+{
+    if ((init->plan->flags & SBX_INIT_WAITS) != 0 && init->child > 0) {
+        (void)SYS5(waitid, P_PID, init->child, 0, WEXITED | WNOWAIT, 0);
     }
 }
 
@@ -153,13 +198,15 @@ noreturn void init_watch(struct init *init)
         init_fail(SBX_INIT_STEP_FORK, fd);
     }
     init->signals_fd = (int)fd;
+    /* Of a box that waits nobody wants to know that the command runs; that it cannot is read when it has ended. */
+    bool told_birth = (init->plan->flags & SBX_INIT_WAITS) == 0;
     reap(init); /* what ended before the descriptor was there */
     for (;;) {
         enum { ORDERS, SIGNALS, BIRTH, LISTENER, SLOTS };
         struct pollfd slot[SLOTS] = {
             [ORDERS] = {.fd = SBX_INIT_FD_ORDERS, .events = POLLIN},
             [SIGNALS] = {.fd = init->signals_fd, .events = POLLIN},
-            [BIRTH] = {.fd = init->birth_fd, .events = POLLIN},
+            [BIRTH] = {.fd = told_birth ? init->birth_fd : -1, .events = POLLIN},
             [LISTENER] = {.fd = init->listener_fd, .events = POLLIN},
         };
         if (SYS5(ppoll, slot, SLOTS, 0, 0, 0) < 0) {
@@ -174,6 +221,8 @@ noreturn void init_watch(struct init *init)
         if (slot[LISTENER].revents & POLLIN) {
             init_answer(init);
         } else if (slot[LISTENER].revents != 0) {
+            wait_for_end(init);
+            reap(init);                           /* first of all: somebody waits for it */
             (void)SYS1(close, init->listener_fd); /* nobody is left who could ask */
             init->listener_fd = -1;
         }

@@ -87,7 +87,7 @@ def run(t, world, edits, *options, **more):
                  "--evidence", "--result", result, *world.fill(list(options)), "--", "/bin/sh", "-c",
                  "echo ran; env; : > canary", prefix=world.prefix(), cwd=world.project,
                  program=world.sbx,
-                 env={"HOME": str(world.home), "PATH": f"{world.shim}:/usr/bin:/bin"}, **more)
+                 env={"HOME": str(world.home), "PATH": f"{world.shim}:/usr/bin:/bin", "SBX_SANDBOX": "bwrap"}, **more)
     outcome = t.json(result.read_text(encoding="utf-8") if result.exists() else "", done)
     return done, outcome, {row["what"]: row for row in outcome.get("evidence", [])}
 

@@ -2,12 +2,12 @@
 
 import os
 
-from boxed import each, main, unused_uid
+from boxed import BACKEND, each, main, unused_uid
 
-BACKENDS = (("bwrap", ()), ("landlock", ("--mode", "read-only", "-C", "/")))
+BACKENDS = ((BACKEND, ()), ("landlock", ("--mode", "read-only", "-C", "/")))
 
 
-def told(box, *options, backend="bwrap", command=("id",)):
+def told(box, *options, backend=BACKEND, command=("id",)):
     return box.run(*command, options=options, sbx_env={"SBX_SANDBOX": backend})
 
 

@@ -20,7 +20,9 @@
 
 #include "common/base/banned.h"
 
+#ifndef _WIN32 /* whose headers have it */
 extern char **environ;
+#endif
 
 static int usage(void)
 {

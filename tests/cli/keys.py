@@ -1,5 +1,7 @@
 """Running without a sandbox needs two keys, and without them sbx refuses with the whole remedy."""
 
+import shutil
+
 from harness import PLATFORM, WINDOWS, main, native, promise
 
 SAYS_YES = ("1", "true", "TRUE", "True", "tRuE")
@@ -84,8 +86,8 @@ def _(t):
     t.true(not attempt(t, "-e", "SBX_SANDBOX=none", "-e", "SBX_ALLOW_NO_SANDBOX=1", **t.refused))
 
 
-def check_refusal(t, why, remedy, env):
-    done = t.run("run", "--", t.actor, "exit", 0, env=env)
+def check_refusal(t, why, remedy, env, prefix=()):
+    done = t.run("run", "--", t.actor, "exit", 0, env=env, prefix=prefix)
     t.equal((done.status, done.out), (125, ""), done)
     for part in ("sbx: error[backend-missing]: sandbox UNAVAILABLE and unsandboxed execution is not permitted\n",
                  "\n  why: ", why, "\n  fix: ", remedy,
@@ -101,6 +103,11 @@ def _(t):
         check_refusal(t, why, "unset SBX_SANDBOX", {"SBX_SANDBOX": name})
 
 
+# A user namespace in which no further one can be made, as with the sysctl for the whole machine.
+BARREN = (shutil.which("unshare"), "-U", "-r", "/bin/sh", "-c",
+          'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh")
+
+
 def without_helper(t):
     """A PATH in which no helper of a backend is found."""
     empty = t.directory / "no-programs"
@@ -111,7 +118,8 @@ def without_helper(t):
 @promise("where no backend works, it says what was tried, why each failed, and this platform's remedy")
 def _(t):
     env = {} if WINDOWS else without_helper(t)
-    selection = t.json(t.run("explain", "--json", env=env).out)["selection"]
+    prefix = BARREN if PLATFORM == "linux" else ()
+    selection = t.json(t.run("explain", "--json", env=env, prefix=prefix).out)["selection"]
     t.equal(selection["backend"], "fail-closed", selection)
     tried = selection["tried"]
     t.true(tried)
@@ -120,7 +128,9 @@ def _(t):
     any_works = any(entry["verdict"] != "unavailable" for entry in tried)
     done = check_refusal(t, "no backend on this machine can hold this manifest" if any_works
                          else "no sandbox backend works on this machine",
-                         REMEDY if is_built else "use a build of sbx that contains", env)
+                         REMEDY if is_built else "use a build of sbx that contains", env, prefix)
+    if prefix:
+        t.has(done.err, "set the sysctl user.max_user_namespaces to more than 0", done)
     for entry in tried:
         t.has(done.err, f"tried: {entry['backend']}", done)
         t.has(done.err, entry["reason"], done)

@@ -23,7 +23,8 @@ SECONDS = 90
 HOSTILE = {"PLANTED": "planted:variable", "LD_LIBRARY_PATH": "/nonexistent", "BASH_ENV": "/nonexistent",
            "NODE_OPTIONS": "--no-deprecation", "SSH_AUTH_SOCK": "/nonexistent", "GIT_ASKPASS": "/nonexistent"}
 # sbx's own: what it found out about this machine.
-STATE = (".local/state/sbx", ".local/state/sbx/.", ".local/state/sbx/bwrap-probe", ".local/state/sbx/names")
+STATE = (".local/state/sbx", ".local/state/sbx/.", ".local/state/sbx/bwrap-probe",
+         ".local/state/sbx/native-probe", ".local/state/sbx/names")
 PUBLIC = 'ip link set lo up; ip addr add 192.0.2.1/32 dev lo; exec "$@"'
 PRIVATE_ETC = 'mount --bind "$0" /etc/ssh && exec "$@"'
 
@@ -64,7 +65,8 @@ def stage():
     place = pathlib.Path(tempfile.mkdtemp(prefix="sbx-fence-programs-"))
     place.chmod(0o755)
     built = pathlib.Path(os.environ["SBX"])
-    for program in {built, *built.parent.glob("sbx-*"), *built.parent.glob("sbx_*")}:
+    more = [pathlib.Path(os.environ[name]) for name in ("SBX_POOL_DRIVER",) if name in os.environ]
+    for program in {built, *more, *built.parent.glob("sbx-*"), *built.parent.glob("sbx_*")}:
         if program.is_file() and os.access(program, os.X_OK):
             shutil.copy(program, place)
     return place / built.name
@@ -255,6 +257,11 @@ def manifest(world, backend, box, policy, shape=None):
     return "\n".join(["[sandbox]", *lines, f"filesystem = {{ {entries} }}", ""])
 
 
+def launch(result, path):
+    """The words that run a command in a box."""
+    return [stage(), "run", "--result", result, "-f", path, "--"]
+
+
 def run_box(world, backend, box, policy, ids, shape=None):
     """One real box with these probes in it."""
     path = world.top / "box.toml"
@@ -272,8 +279,7 @@ def run_box(world, backend, box, policy, ids, shape=None):
               # Without mounts there is a private TMPDIR in place of a private /tmp.
               "scratch": "$TMPDIR" if backend == "landlock" else "/tmp"}
     status, out, err = start(
-        world, lambda names: [stage(), "run", "--result", result, "-f", path, "--", *probe_words(names, ids)],
-        environment, box, places)
+        world, lambda names: [*launch(result, path), *probe_words(names, ids)], environment, box, places)
     try:
         outcome = json.loads(result.read_text())
     except (OSError, ValueError):

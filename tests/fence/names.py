@@ -9,6 +9,7 @@ import stat
 import subprocess
 
 from scenario import main, scenario
+from table import MOUNTING
 
 SEEDS = (1, 2, 3, 4)
 OPERATIONS = 1500
@@ -94,7 +95,7 @@ def _(s):
     s.t.equal((child.returncode, text.split()), (0, ["out", "err", "x"]))
 
 
-@scenario("B34", "names", "git=commit: git itself commits, branches and merges", only=("bwrap",), expect="works",
+@scenario("B34", "names", "git=commit: git itself commits, branches and merges", only=MOUNTING, expect="works",
           why="Landlock knows no exception below a writable directory: such a manifest is refused")
 def _(s):
     repository = s.world.work / "real"
@@ -122,7 +123,7 @@ def _(s):
     s.t.equal((done.status, done.out.split()), (0, ["a.tar", "l", "m", "m.c", "z"]), done)
 
 
-@scenario("C50", "names", "programs of everyday make protected names", only=("bwrap",), also="F4 Z01",
+@scenario("C50", "names", "programs of everyday make protected names", only=MOUNTING, also="F4 Z01",
           why="Landlock knows no exception below a writable directory: such a manifest is refused")
 def _(s):
     archive = s.world.top / "hostile"

@@ -7,10 +7,10 @@ import pathlib
 import threading
 
 from scenario import main, scenario
+from table import MOUNTING
 from world import differences, fingerprint
 
 STARTS = 40
-BWRAP = ("bwrap",)
 WHY = "Landlock knows no exception below a writable directory: such a manifest is refused"
 
 
@@ -74,7 +74,7 @@ def raced(s, path, ids, **options):
     print(f"# {ran} of {STARTS} starts ran a box, {swapper.count} swaps")
 
 
-@scenario("LF01", "paths", "a denied directory is swapped with a link while sbx starts", also="F1 F3", only=BWRAP, why=WHY)
+@scenario("LF01", "paths", "a denied directory is swapped with a link while sbx starts", also="F1 F3", only=MOUNTING, why=WHY)
 def _(s):
     raced(s, s.world.work / "secrets", ["R01", "W03c"])
 
@@ -86,12 +86,12 @@ def _(s):
 
 
 @scenario("LF01c", "paths", "the parent of a protected name is swapped with a link while sbx starts", also="F1 F5",
-          only=BWRAP, why=WHY)
+          only=MOUNTING, why=WHY)
 def _(s):
     raced(s, s.world.work / "repo", ["W06", "LF08", "W03c"])
 
 
-@scenario("LF02", "paths", "planted links below which sbx would make its mount points", also="F2", only=BWRAP, why=WHY)
+@scenario("LF02", "paths", "planted links below which sbx would make its mount points", also="F2", only=MOUNTING, why=WHY)
 def _(s):
     for number, target in enumerate((s.world.outside, f"/proc/self/root{s.world.outside}",
                                      f"/oldroot{s.world.outside}", f"/newroot{s.world.outside}",
@@ -143,7 +143,7 @@ def _(s):
     s.t.equal(seen.pop()[1].split(), ["file", "a/file", "a/d/file"])
 
 
-@scenario("S07", "paths", "narrow write inside denied inside write behaves as stated", only=BWRAP, why=WHY,
+@scenario("S07", "paths", "narrow write inside denied inside write behaves as stated", only=MOUNTING, why=WHY,
           expect="works")
 def _(s):
     code = s.world.top / "code"

@@ -19,7 +19,9 @@ Grounds are where an attack is shown to work, so that stopping it means somethin
 
 import dataclasses
 
-BACKENDS = ("bwrap", "landlock")
+BACKENDS = ("native", "bwrap", "landlock")
+# Those that mount: everything a manifest can say, they can hold.
+MOUNTING = ("native", "bwrap")
 EXPECTED = ("stop", "allowed", "harmless", "works", "refused")
 PLAIN = ("plain", "root")
 SPACE = ("space",)

@@ -10,7 +10,7 @@
 
 #include "common/base/banned.h"
 
-/* Small, because the reference takes exponential time. */
+/* Small, because the reference tries every way. */
 enum { PATTERN_MAX = 24, PATH_MAX_BYTES = 40, COMPONENTS = 64 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -46,42 +46,82 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool name_matches(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
+/* One question of the reference: a word of the pattern, a name, and which rests of both were found not to match. Without
+ * those the time would grow exponentially with the stars. */
+struct question {
+    const char *pattern, *name;
+    size_t pattern_len, name_len;
+    unsigned char *failed; /* (pattern_len + 1) * (name_len + 1) of them */
+};
+
+static bool rest_matches(const struct question *q, size_t p, size_t n)
 {
-    if (pattern_len == 0) {
-        return name_len == 0;
+    bool is_match = false;
+    if (p == q->pattern_len) {
+        return n == q->name_len;
     }
-    if (*pattern == '*') {
-        for (size_t skip = 0; skip <= name_len;) {
-            if (name_matches(pattern + 1, pattern_len - 1, name + skip, name_len - skip)) {
-                return true;
-            }
-            skip += skip == name_len ? 1 : character(name + skip, name_len - skip);
+    unsigned char *failed = &q->failed[p * (q->name_len + 1) + n];
+    if (*failed != 0) {
+        return false;
+    }
+    if (q->pattern[p] == '*') {
+        for (size_t at = n; !is_match && at <= q->name_len;) {
+            is_match = rest_matches(q, p + 1, at);
+            at += at == q->name_len ? 1 : character(q->name + at, q->name_len - at);
         }
-        return false;
+    } else if (n < q->name_len && q->pattern[p] == '?') {
+        is_match = rest_matches(q, p + 1, n + character(q->name + n, q->name_len - n));
+    } else if (n < q->name_len && lower(q->pattern[p]) == lower(q->name[n])) {
+        is_match = rest_matches(q, p + 1, n + 1);
     }
-    if (name_len == 0) {
-        return false;
-    }
-    size_t bytes = *pattern == '?' ? character(name, name_len) : 1;
-    return (*pattern == '?' || lower(*pattern) == lower(*name)) &&
-           name_matches(pattern + 1, pattern_len - 1, name + bytes, name_len - bytes);
+    *failed = is_match ? 0 : 1;
+    return is_match;
 }
 
-/* Do the pattern's words [p, p_end) lie exactly along the path's [n, n_end)? */
-static bool lies_along(const struct words *pattern, size_t p, size_t p_end,
-                       const struct words *path, size_t n, size_t n_end)
+static bool name_matches(const char *pattern, size_t pattern_len, const char *name, size_t name_len)
 {
+    unsigned char *failed = (unsigned char *)calloc(pattern_len + 1, name_len + 1);
+    struct question q = {pattern, name, pattern_len, name_len, failed};
+    if (failed == NULL) {
+        abort();
+    }
+    bool is_match = rest_matches(&q, 0, 0);
+    free(failed);
+    return is_match;
+}
+
+/* The same of words: which rests of pattern and path were found not to lie along each other. */
+static bool words_failed[COMPONENTS + 1][COMPONENTS + 1];
+
+static bool rest_lies_along(const struct words *pattern, size_t p, size_t p_end,
+                            const struct words *path, size_t n, size_t n_end)
+{
+    bool is_match = false;
     if (p == p_end) {
         return n == n_end;
     }
+    if (words_failed[p][n]) {
+        return false;
+    }
     bool is_any = pattern->len[p] == 2 && memcmp(pattern->at[p], "**", 2) == 0;
     if (is_any) {
-        return lies_along(pattern, p + 1, p_end, path, n, n_end) ||
-               (n < n_end && lies_along(pattern, p, p_end, path, n + 1, n_end));
+        is_match = rest_lies_along(pattern, p + 1, p_end, path, n, n_end) ||
+                   (n < n_end && rest_lies_along(pattern, p, p_end, path, n + 1, n_end));
+    } else {
+        is_match = n < n_end &&
+                   name_matches(pattern->at[p], pattern->len[p], path->at[n], path->len[n]) &&
+                   rest_lies_along(pattern, p + 1, p_end, path, n + 1, n_end);
     }
-    return n < n_end && name_matches(pattern->at[p], pattern->len[p], path->at[n], path->len[n]) &&
-           lies_along(pattern, p + 1, p_end, path, n + 1, n_end);
+    words_failed[p][n] = !is_match;
+    return is_match;
+}
+
+/* Do the pattern's first words, up to p_end, lie exactly along the path's [n, n_end)? */
+static bool lies_along(const struct words *pattern, size_t p_end, const struct words *path,
+                       size_t n, size_t n_end)
+{
+    memset(words_failed, 0, sizeof words_failed);
+    return rest_lies_along(pattern, 0, p_end, path, n, n_end);
 }
 
 static enum init_verdict reference(const struct words *pattern, uint64_t flags,
@@ -95,13 +135,13 @@ static enum init_verdict reference(const struct words *pattern, uint64_t flags,
         for (size_t end = from + 1; end <= path->count; end++) {
             bool is_whole = end == path->count;
             if (end > PLACE_DEPTH && (!only_files || (is_whole && !is_directory)) &&
-                lies_along(pattern, 0, pattern->count, path, from, end)) {
+                lies_along(pattern, pattern->count, path, from, end)) {
                 return INIT_REFUSED;
             }
         }
         for (size_t part = 0; part < pattern->count; part++) {
             bool stays = pattern->len[part] == 2 && memcmp(pattern->at[part], "**", 2) == 0;
-            goes_on |= lies_along(pattern, 0, part + (stays ? 1 : 0), path, from, path->count);
+            goes_on |= lies_along(pattern, part + (stays ? 1 : 0), path, from, path->count);
         }
     }
     return goes_on ? INIT_NO_DIRECTORY : INIT_ALLOWED;

@@ -143,7 +143,9 @@ static void check_plan(struct sbx_arena *arena, const struct sbx_policy *policy)
     }
     enum sbx_backend_id backend = sbx_backend_order(policy->context.platform)[0];
     must(sbx_plan_make(arena, policy, &facts, backend, command, &plan, NULL) == SBX_OK);
-    must(strlen(plan.digest) == SBX_SHA256_HEX - 1 && plan.timeout_ns > 0);
+    char digest[SBX_SHA256_HEX];
+    must(sbx_plan_digest(&plan, digest));
+    must(strlen(digest) == SBX_SHA256_HEX - 1 && plan.timeout_ns > 0);
     AUTO_BUF text;
     AUTO_BUF json;
     sbx_buf_init(&text, TEXT_BYTES);

@@ -9,6 +9,7 @@ import banned
 import hygiene
 import layers
 import lengths
+import workflows
 
 ARCHITECTURE = """# A
 ## Who may include whom
@@ -26,7 +27,45 @@ ARCHITECTURE = """# A
 """
 BAN = "/* Bans. */\n#undef strcpy\n#define strcpy(...) SBX_BANNED(strcpy)\n"
 LAST = '#include "common/base/banned.h"\n'
+WORKFLOW = """# A workflow.
+name: w
+
+on:
+  push:
+    branches: [main]
+  pull_request:
+
+permissions:
+  contents: read
+
+concurrency:
+  group: w-${{ github.ref }}
+
+jobs:
+  one:
+    runs-on: ${{ matrix.os }}
+    timeout-minutes: 5
+    strategy:
+      matrix:
+        os: [windows-2022, windows-2025]
+    steps:
+      - name: Check out
+        uses: actions/checkout@0123456789abcdef0123456789abcdef01234567 # v4.2.2
+        with:
+          persist-credentials: false
+      - name: Build
+        shell: cmd
+        run: |
+          cmake --preset p # configure
+          cmake --build --preset p
+          ctest --preset p
+
+          python scripts\\x build\\p\\y
+"""
+PRESETS = '{"configurePresets": [{"name": "p"}], "buildPresets": [{"name": "p"}], "testPresets": [{"name": "p"}]}'
 GOOD = {
+    ".github/workflows/w.yml": WORKFLOW,
+    "CMakePresets.json": PRESETS,
     "docs/ARCHITECTURE.md": ARCHITECTURE,
     "common/base/banned.h": BAN,
     "common/base/a.c": "/* A file; strcpy(a, b) in a comment. */\n#include <stdio.h>\n" + LAST
@@ -89,6 +128,29 @@ BAD = [
     ("the checkout's own path", hygiene.check_machine, "README.md", "see {root}/docs\n"),
     ("a package host in a script", hygiene.check_hosts, "scripts/y",
      "curl https://registry.npm" + "js.org/x\n"),
+    *((what, lint, ".github/workflows/w.yml", WORKFLOW.replace(old, new)) for what, lint, old, new in (
+        ("an anchor", workflows.check_form, "name: w", "name: &a w"),
+        ("a key that is there twice", workflows.check_form, "    timeout-minutes: 5", "    runs-on: a\n    timeout-minutes: 5"),
+        ("a tab", workflows.check_form, "    timeout-minutes", "\ttimeout-minutes"),
+        ("a line that is indented too far", workflows.check_form, "    timeout-minutes", "      timeout-minutes"),
+        ("a mapping in a value", workflows.check_form, "name: w", "name: a: b"),
+        ("permissions to write", workflows.check_whole, "contents: read", "contents: write"),
+        ("a workflow without permissions", workflows.check_whole, "permissions:\n  contents: read\n", ""),
+        ("a job without a timeout", workflows.check_whole, "    timeout-minutes: 5\n", ""),
+        ("another machine", workflows.check_whole, "windows-2025]", "windows-latest]"),
+        ("a secret", workflows.check_whole, "cmake --preset p #", "echo ${{ secrets.X }}"),
+        ("what others send, with rights", workflows.check_whole, "pull_request:", "pull_request_target:"),
+        ("an action that can change", workflows.check_steps, "@0123456789abcdef0123456789abcdef01234567", "@v4"),
+        ("credentials left behind", workflows.check_steps, "persist-credentials: false", "persist-credentials: true"),
+        ("a step that uses and runs", workflows.check_steps, "        shell: cmd\n", "        shell: cmd\n        uses: a/b@v1.2.3\n"),
+        ("a step without a shell", workflows.check_steps, "        shell: cmd\n", ""),
+        ("a misspelt key", workflows.check_steps, "        shell: cmd\n", "        shell: cmd\n        fi: always()\n"),
+        ("an expression of others", workflows.check_steps, "# configure", "${{ github.event.title }}"),
+        ("a matrix key that is not there", workflows.check_steps, "# configure", "${{ matrix.compiler }}"),
+        ("a preset that is not there", workflows.check_named, "ctest --preset p", "ctest --preset q"),
+        ("a script that is not there", workflows.check_named, "scripts\\x", "scripts\\z"),
+        ("a directory that nobody built", workflows.check_named, "build\\p\\y", "build\\q\\y"),
+    )),
     ("an unfinished place", hygiene.check_unfinished, "common/base/i.h", "/* I. TO" + "DO later. */\n"),
 ]
 LIMITS = [
@@ -108,7 +170,7 @@ def findings_for(lint, files):
 
 
 def cases():
-    every = [lint for module in (layers, banned, lengths, hygiene) for _, lint in module.LINTS]
+    every = [lint for module in (layers, banned, lengths, hygiene, workflows) for _, lint in module.LINTS]
     for lint in every:
         yield f"{lint.__module__}.{lint.__name__} accepts a good tree", not findings_for(lint, GOOD)
     for what, lint, name, text in LIMITS:

@@ -23,8 +23,9 @@ const struct docgen_fact docgen_exits[] = {
     {DECIMAL(SBX_EXIT_OK),
      "other commands: done; `why`: allowed; `verify`: no errors (warnings and "
      "notes may be there)"},
-    {DECIMAL(SBX_EXIT_NEGATIVE), "other commands: a negative answer: `verify` found errors, `why` "
-                                 "says denied, `doctor` has a row that fails, or it failed"},
+    {DECIMAL(SBX_EXIT_NEGATIVE),
+     "other commands: a negative answer: `verify` found errors, `why` "
+     "says denied, `doctor` has a row that fails, `selftest` a case, or it failed"},
     {DECIMAL(SBX_EXIT_USAGE), "other commands: a wrong command line; `why`: also a manifest that "
                               "cannot be used"},
     {NULL, NULL}};
@@ -48,6 +49,7 @@ const struct docgen_fact docgen_environment[] = {
              "absolute is not "
              "used. The command itself gets it only when it is passed"},
     {"SHELL", "what `shell` starts, when the box may read it; else `/bin/bash`, else `/bin/sh`"},
+    {"COMSPEC", "what `shell` starts on Windows, when the box may read it; else `cmd.exe`"},
     {"HOME",
      "the place `:home`, and where the search for sbx.toml ends. Not used when it is not an "
      "absolute path: then the account's. Windows: the profile's directory"},
@@ -72,12 +74,21 @@ const struct docgen_fact docgen_files[] = {
      "path. macOS: `~/Library/Application Support/sbx/trust`. Windows: "
      "`%LOCALAPPDATA%\\sbx\\trust`. It must be the caller's and writable "
      "by no one else"},
+    {"~/.local/state/sbx/native-probe", "Linux: that a box of sbx's own was tried with success, "
+                                        "under which circumstances. Tried again when one of them "
+                                        "changes; may be removed"},
     {"~/.local/state/sbx/bwrap-probe", "Linux: which bwrap was tried with success, under which "
                                        "circumstances. Asked again when one of them "
                                        "changes; may be removed"},
     {"~/.local/state/sbx/names", "Linux: what earlier runs saw of directories below writable "
                                  "paths, so that protected names are found "
                                  "quickly. Not used when others can write there; may be removed"},
+    {"%LOCALAPPDATA%\\sbx\\leases",
+     "Windows: one file per running box, what the next sbx has to undo if this one is killed. "
+     "Damaged ones are moved to `quarantine` in it"},
+    {"%LOCALAPPDATA%\\sbx\\workspaces",
+     "Windows: one file per place with access entries of sbx, which `sbx workspace` lists and "
+     "removes. Removing the file instead leaves the entries"},
     {"~/.config/sbx",
      "reserved for settings of this user; nothing is read from it yet. Like the trust "
      "store's directory it is never writable in a box"},

@@ -11,7 +11,10 @@
 
 #include "common/base/buf.h"
 #include "win/handle.h"
+#include "win/job.h"
 #include "win/quote.h"
+#include "win/recipe.h"
+#include "win/terminal.h"
 #include "win/wide.h"
 
 #include "common/base/banned.h"
@@ -241,6 +244,183 @@ static int verb_birth(const char *const *args)
     return 0;
 }
 
+/* The C runtime's own start-up, by the rules of its time. */
+typedef struct {
+    int new_mode;
+} crt_start;
+typedef int CDECL crt_arguments(int *count, wchar_t ***arguments, wchar_t ***environment,
+                                int expands, crt_start *start);
+
+/* crt FILE TEXT…: as say, but taken apart by the C runtime */
+static int verb_crt(const char *const *args)
+{
+    AUTO_BUF all;
+    AUTO_ARENA arena;
+    sbx_buf_init(&all, 1 << 16);
+    sbx_arena_init(&arena, 1 << 20);
+    FARPROC address = GetProcAddress(LoadLibraryA("msvcrt.dll"), "__wgetmainargs");
+    crt_arguments *take;
+    memcpy(&take, &address, sizeof take);
+    int count = 0;
+    wchar_t **wide = NULL;
+    wchar_t **environment = NULL;
+    crt_start start = {0};
+    if (take == NULL || take(&count, &wide, &environment, 0, &start) != 0) {
+        return 1;
+    }
+    for (int i = 4; i < count; i++) { /* program, --actor, crt, FILE */
+        const char *text = "?";
+        (void)!sbx_wide_to(&arena, wide[i], &text, NULL);
+        sbx_buf_printf(&all, "[%s]\n", text);
+    }
+    actor_write(args[0], sbx_buf_text(&all));
+    return 0;
+}
+
+/* hold-job FILE: owns a job with a tree in it, whose last child writes its pid into FILE, and waits to be killed */
+static int verb_hold_job(const char *const *args)
+{
+    HANDLE job = NULL;
+    struct actor tree;
+    if (sbx_job_open(NULL, &job, NULL) != SBX_OK ||
+        !AssignProcessToJobObject(job, GetCurrentProcess()) ||
+        !actor_start(&tree, (const char *[]){"daemon", args[0], "600000", NULL}, NULL, NULL)) {
+        return 1;
+    }
+    Sleep(600000);
+    return 0;
+}
+
+/* desktop FILE: the names of its window station and its desktop */
+static int verb_desktop(const char *const *args)
+{
+    wchar_t name[2][128] = {{0}};
+    DWORD size;
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 1 << 16);
+    const char *text[2] = {"?", "?"};
+    HANDLE objects[] = {GetProcessWindowStation(), GetThreadDesktop(GetCurrentThreadId())};
+    for (size_t i = 0; i < 2; i++) {
+        if (!GetUserObjectInformationW(objects[i], UOI_NAME, name[i], sizeof name[i], &size) ||
+            sbx_wide_to(&arena, name[i], &text[i], NULL) != SBX_OK) {
+            return 1;
+        }
+    }
+    actor_write(args[0], sbx_arena_printf(&arena, "%s\\%s", text[0], text[1]));
+    return 0;
+}
+
+static HANDLE open_console(const wchar_t *name)
+{
+    return CreateFileW(name, GENERIC_READ | GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, NULL,
+                       OPEN_EXISTING, 0, NULL);
+}
+
+/* console FILE: the size of its console, and a line on it */
+static int verb_console(const char *const *args)
+{
+    CONSOLE_SCREEN_BUFFER_INFO info = {0};
+    AUTO_HANDLE screen = open_console(L"CONOUT$");
+    char text[64] = "none";
+    DWORD put;
+    if (GetConsoleScreenBufferInfo(screen, &info)) {
+        (void)snprintf(text, sizeof text, "%dx%d", info.srWindow.Right - info.srWindow.Left + 1,
+                       info.srWindow.Bottom - info.srWindow.Top + 1);
+    }
+    (void)WriteFile(screen, "hello\r\n", 7, &put, NULL);
+    actor_write(args[0], text);
+    return 0;
+}
+
+/* screen FILE TEXT: writes the text to its console as sbx writes, and what the screen shows then into FILE */
+static int verb_screen(const char *const *args)
+{
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 1 << 20);
+    AUTO_HANDLE screen = open_console(L"CONOUT$");
+    wchar_t line[32] = {0};
+    const char *shown = "?";
+    CONSOLE_SCREEN_BUFFER_INFO info = {0};
+    DWORD got = 0;
+    struct sbx_err err = {.text = ""};
+    (void)SetStdHandle(STD_OUTPUT_HANDLE, screen);
+    (void)GetConsoleScreenBufferInfo(screen, &info);
+    enum sbx_code code = sbx_os_write(SBX_STDOUT, args[1], strlen(args[1]), &err);
+    (void)ReadConsoleOutputCharacterW(screen, line, 20, info.dwCursorPosition, &got);
+    (void)!sbx_wide_to(&arena, line, &shown, NULL);
+    actor_write(args[0],
+                sbx_arena_printf(&arena, "%s %s %s [%s]", sbx_code_text(code),
+                                 sbx_os_is_terminal(SBX_STDOUT) ? "terminal" : "file",
+                                 sbx_os_terminal_colours(SBX_STDOUT) ? "colours" : "plain", shown));
+    return 0;
+}
+
+/* carry FILE: opens a carried terminal on its own console and closes it; what happened goes into FILE */
+static int verb_carry(const char *const *args)
+{
+    AUTO_HANDLE screen = open_console(L"CONOUT$");
+    AUTO_HANDLE keyboard = open_console(L"CONIN$");
+    struct sbx_attend attend = {0};
+    struct sbx_terminal terminal = {0};
+    struct sbx_err err = {0};
+    DWORD before[2] = {0};
+    DWORD during[2] = {0};
+    DWORD after[2] = {0};
+    (void)SetStdHandle(STD_OUTPUT_HANDLE, screen);
+    (void)SetStdHandle(STD_INPUT_HANDLE, keyboard);
+    bool is_ok = GetConsoleMode(screen, &before[0]) && GetConsoleMode(keyboard, &before[1]);
+    if (!is_ok || sbx_attend_init(&attend, &err) != SBX_OK ||
+        sbx_terminal_open(true, &attend, &terminal, &err) != SBX_OK) {
+        actor_write(args[0], err.text);
+        return 1;
+    }
+    (void)GetConsoleMode(screen, &during[0]);
+    (void)GetConsoleMode(keyboard, &during[1]);
+    bool is_raw =
+        (during[0] & ENABLE_VIRTUAL_TERMINAL_PROCESSING) != 0 &&
+        (during[1] & (ENABLE_LINE_INPUT | ENABLE_ECHO_INPUT | ENABLE_PROCESSED_INPUT)) == 0;
+    bool is_carried = attend.output[0] != NULL && attend.input != NULL && terminal.silent == NULL;
+    sbx_terminal_follow(&terminal);
+    terminal.size.X = 1; /* as if the window had grown since */
+    sbx_terminal_follow(&terminal);
+    is_carried &= terminal.size.X > 1;
+    sbx_terminal_end(&terminal);
+    sbx_attend_release(&attend);
+    sbx_terminal_close(&terminal);
+    (void)GetConsoleMode(screen, &after[0]);
+    (void)GetConsoleMode(keyboard, &after[1]);
+    bool is_back = before[0] == after[0] && before[1] == after[1];
+    char text[128];
+    (void)snprintf(text, sizeof text, "opened %s %s closed %s", is_raw ? "raw" : "cooked",
+                   is_carried ? "carried" : "not carried", is_back ? "back" : "changed");
+    actor_write(args[0], text);
+    return 0;
+}
+
+/* recipe FILE STATE-DIRECTORY: the index of the recipe that is known there; else nothing */
+static int verb_recipe(const char *const *args)
+{
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 1 << 20);
+    struct sbx_context context = {0};
+    struct sbx_recipe recipe;
+    const char *text = "-";
+    if (sbx_path_make(&arena, SBX_PATH_WINDOWS, sbx_str(args[1]), &context.state_dir) !=
+        SBX_PATH_OK) {
+        return 1;
+    }
+    if (sbx_recipe_known(&arena, &context, &recipe)) {
+        for (size_t i = 0; i < sbx_recipe_count; i++) {
+            if (sbx_recipes[i].rung == recipe.rung &&
+                sbx_recipes[i].has_console == recipe.has_console) {
+                text = sbx_arena_printf(&arena, "%zu", i);
+            }
+        }
+    }
+    actor_write(args[0], text);
+    return 0;
+}
+
 static volatile LONG presses;
 
 static BOOL WINAPI on_press(DWORD kind)
@@ -269,8 +449,10 @@ static const struct {
     const char *name;
     int (*run)(const char *const *args);
 } verbs[] = {
-    {"code", verb_code},   {"daemon", verb_daemon}, {"breakaway", verb_breakaway},
-    {"birth", verb_birth}, {"listen", verb_listen},
+    {"code", verb_code},       {"daemon", verb_daemon},   {"breakaway", verb_breakaway},
+    {"birth", verb_birth},     {"listen", verb_listen},   {"hold-job", verb_hold_job},
+    {"desktop", verb_desktop}, {"console", verb_console}, {"carry", verb_carry},
+    {"recipe", verb_recipe},   {"screen", verb_screen},   {"crt", verb_crt},
 };
 
 int actor_system_verb(const char *const *verb)

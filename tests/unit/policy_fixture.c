@@ -203,6 +203,7 @@ void fixture_plan(struct fixture *f)
     enum sbx_backend_id backend = sbx_backend_order(f->context.platform)[0];
     CHECK_CODE(sbx_plan_make(&f->arena, &f->policy, &f->facts, backend, no_command, &f->plan, &err),
                SBX_OK, &err);
+    CHECK(sbx_plan_digest(&f->plan, f->digest));
 }
 
 struct sbx_selection fixture_choose(struct fixture *f, const char *request, const char *opt_in)

@@ -19,6 +19,7 @@ struct fixture {
     struct sbx_document document;
     struct sbx_policy policy;
     struct sbx_plan plan;
+    char digest[SBX_SHA256_HEX]; /* of the plan */
 };
 
 void fixture_start(struct fixture *f, enum sbx_platform platform);

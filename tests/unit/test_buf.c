@@ -292,6 +292,24 @@ static void a_print_that_cannot_be_made_fails(void)
 }
 #endif
 
+static void reserved_room_moves_nothing_and_is_no_promise_beyond_the_maximum(void)
+{
+    AUTO_BUF buf;
+    sbx_buf_init(&buf, 1000);
+    sbx_buf_add_text(&buf, "abc");
+    sbx_buf_reserve(&buf, 500);
+    const char *data = buf.data;
+    sbx_buf_add_repeat(&buf, 'x', 497);
+    CHECK(buf.data == data);
+    CHECK_U64(buf.len, 500);
+    sbx_buf_reserve(&buf, 10); /* never less than there is */
+    CHECK_INT(strncmp(sbx_buf_text(&buf), "abcx", 4), 0);
+    sbx_buf_reserve(&buf, SIZE_MAX);
+    CHECK(!buf.failed);
+    sbx_buf_add_repeat(&buf, 'x', 501);
+    CHECK(buf.failed);
+}
+
 static const struct sbx_test tests[] = {
     {"an empty buffer is an empty text", an_empty_buffer_is_an_empty_text},
     {"appends add up", appends_add_up},
@@ -315,6 +333,8 @@ static const struct sbx_test tests[] = {
 #ifndef _WIN32
     {"a print that cannot be made fails", a_print_that_cannot_be_made_fails},
 #endif
+    {"reserved room moves nothing and is no promise beyond the maximum",
+     reserved_room_moves_nothing_and_is_no_promise_beyond_the_maximum},
 };
 
 SBX_TEST_MAIN("buf", tests)

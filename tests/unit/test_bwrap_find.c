@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "posix/bwrap.h"
+#include "posix/linux_userns.h"
 #include "tests/check.h"
 #include "tests/unit/names_fixture.h"
 
@@ -341,8 +342,11 @@ static void simulated_obstacles_have_their_remedies(void)
         const struct sbx_userns_obstacle *roots = sbx_userns_obstacle_below(f.root, true);
         CHECK(users != NULL);
         CHECK((roots != NULL) == rows[i].stops_root);
-        struct sbx_bwrap_trouble trouble = {"bwrap: Can't mount proc", users, true};
-        CHECK(strstr(sbx_bwrap_remedy(&trouble), rows[i].words) != NULL);
+        struct sbx_userns_trouble trouble = {"bwrap: Can't mount proc", users, true, false};
+        CHECK(strstr(sbx_userns_remedy(&trouble), rows[i].words) != NULL);
+        trouble.is_native = true;
+        CHECK(strstr(sbx_userns_remedy(&trouble), rows[i].words) != NULL);
+        CHECK(strstr(sbx_userns_remedy(&trouble), "bwrap") == NULL);
         names_file(&f, rows[i].file, rows[i].value[0] == '0' ? "1\n" : "0\n");
         CHECK(sbx_userns_obstacle_below(f.root, false) == NULL);
     }
@@ -372,13 +376,20 @@ static void simulated_troubles_have_their_remedies(void)
         {"bwrap: Failed to make / slave: Operation not permitted", true, "seccomp profile"},
         {"bwrap: Unknown option --something", false, "update bubblewrap"},
         {"", true, "update bubblewrap"},
+        /* sbx' own words, of the backend that builds by itself. */
+        {"cannot make the namespaces of the box: operation not permitted", true, "seccomp profile"},
+        {"the box cannot write its uid map: permission denied", false,
+         "allow unprivileged user namespaces"},
+        {"the box cannot mount proc: operation not permitted", true, "systempaths=unconfined"},
+        {"the loopback of the box cannot be raised: operation not permitted", false,
+         "security module"},
     };
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
-        struct sbx_bwrap_trouble trouble = {rows[i].said, NULL, rows[i].is_in_container};
-        if (!CHECK(strstr(sbx_bwrap_remedy(&trouble), rows[i].words) != NULL)) {
-            printf("#   %s: %s\n", rows[i].said, sbx_bwrap_remedy(&trouble));
+        struct sbx_userns_trouble trouble = {rows[i].said, NULL, rows[i].is_in_container, false};
+        if (!CHECK(strstr(sbx_userns_remedy(&trouble), rows[i].words) != NULL)) {
+            printf("#   %s: %s\n", rows[i].said, sbx_userns_remedy(&trouble));
         }
-        CHECK(strstr(sbx_bwrap_remedy(&trouble), "SBX_SANDBOX=landlock") != NULL);
+        CHECK(strstr(sbx_userns_remedy(&trouble), "SBX_SANDBOX=landlock") != NULL);
     }
 }
 

@@ -1,6 +1,7 @@
 /* Unit tests of globs over paths, with the patterns that make naive matchers run for years. */
 #include "common/base/path.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "tests/check.h"
@@ -263,6 +264,19 @@ static void random_text(uint64_t *seed, const char *alphabet, char *out, size_t 
     out[len] = '\0';
 }
 
+/* Two stars that are written out say the same as an end that is open. */
+static bool open_ends_agree(struct sbx_path pattern, struct sbx_path path)
+{
+    char text[32];
+    (void)snprintf(text, sizeof text, "/**%s", pattern.text);
+    struct sbx_path above = {text, strlen(text), SBX_PATH_POSIX};
+    struct sbx_str rootless = {pattern.text + 1, pattern.len - 1};
+    bool ends = sbx_path_ends_in(path, rootless) == sbx_path_glob_match(above, path);
+    (void)snprintf(text, sizeof text, "%s/**", pattern.text);
+    struct sbx_path below = {text, strlen(text), SBX_PATH_POSIX};
+    return ends && sbx_path_glob_covers(pattern, path) == sbx_path_glob_match(below, path);
+}
+
 static void matching_agrees_with_its_definition(void)
 {
     uint64_t seed = 2024;
@@ -284,6 +298,7 @@ static void matching_agrees_with_its_definition(void)
         bool want = slow_match(pattern, 0, path, 0);
         wrong += sbx_path_glob_match(pattern, path) != want;
         hits += want;
+        wrong += !open_ends_agree(pattern, path);
         if (round % 1000 == 0) {
             sbx_arena_release(&arena);
         }

@@ -18,6 +18,7 @@ static void plan_for(struct fixture *f, enum sbx_backend_id backend, const char 
     struct sbx_err err = {0};
     CHECK_CODE(sbx_plan_make(&f->arena, &f->policy, &f->facts, backend, command, &f->plan, &err),
                SBX_OK, &err);
+    CHECK(sbx_plan_digest(&f->plan, f->digest));
 }
 
 static void print_both(struct fixture *f, struct sbx_buf *text, struct sbx_buf *json)
@@ -47,8 +48,8 @@ static void digest_of(const char *toml, const char *const *command, char out[SBX
         fixture_print_findings(&f);
     }
     plan_for(&f, SBX_BACKEND_BWRAP, command);
-    CHECK_INT(strlen(f.plan.digest), SBX_SHA256_HEX - 1);
-    memcpy(out, f.plan.digest, SBX_SHA256_HEX);
+    CHECK_INT(strlen(f.digest), SBX_SHA256_HEX - 1);
+    memcpy(out, f.digest, SBX_SHA256_HEX);
 }
 
 static const char *const relevant[] = {
@@ -159,7 +160,7 @@ static void the_digest_does_not_know_where_anything_was_said(void)
     fixture_flags(&f, args, 6, &f.document.sandbox);
     fixture_resolve(&f);
     plan_for(&f, SBX_BACKEND_BWRAP, no_command);
-    CHECK_TEXT(f.plan.digest, first);
+    CHECK_TEXT(f.digest, first);
 }
 
 static void the_digest_knows_platform_and_backend(void)
@@ -171,12 +172,12 @@ static void the_digest_knows_platform_and_backend(void)
                                                    SBX_BACKEND_NONE};
     for (size_t i = 0; i < 3; i++) {
         plan_for(&f, backends[i], no_command);
-        memcpy(digests[i], f.plan.digest, SBX_SHA256_HEX);
+        memcpy(digests[i], f.digest, SBX_SHA256_HEX);
         CHECK(i == 0 || !sbx_text_eq(digests[i], digests[i - 1]));
     }
     f.facts.landlock_abi = 0; /* one layer less is another box */
     plan_for(&f, SBX_BACKEND_BWRAP, no_command);
-    CHECK(!sbx_text_eq(digests[0], f.plan.digest));
+    CHECK(!sbx_text_eq(digests[0], f.digest));
 }
 
 /* ---- what is shown ---- */
@@ -258,7 +259,7 @@ static void every_preset_prints_as_valid_json_on_every_platform(void)
             CHECK(root != NULL);
             json_t *tiers = json_object_get(root, "tiers");
             CHECK_INT(json_object_size(tiers), SBX_DIM_COUNT);
-            CHECK_TEXT(json_string_value(json_object_get(root, "digest")), f.plan.digest);
+            CHECK_TEXT(json_string_value(json_object_get(root, "digest")), f.digest);
             CHECK_TEXT(json_string_value(json_object_get(root, "backend")),
                        sbx_name_text(sbx_backend_names, backend));
             json_decref(root);

@@ -121,6 +121,13 @@ static const struct row rows[] = {
      NULL,
      NULL,
      {SBX_BACKEND_LANDLOCK, SBX_BACKEND_NATIVE, SBX_BACKEND_BWRAP},
+     SBX_BACKEND_NATIVE},
+    {"Linux where only bwrap may make user namespaces",
+     SBX_LINUX,
+     workspace,
+     NULL,
+     NULL,
+     {SBX_BACKEND_LANDLOCK, SBX_BACKEND_BWRAP, SBX_BACKEND_COUNT},
      SBX_BACKEND_BWRAP},
     {"Linux without bwrap",
      SBX_LINUX,
@@ -356,7 +363,7 @@ static void probes_are_asked_for_strongest_first_and_only_when_needed(void)
     for (int i = 0; i < SBX_BACKEND_COUNT; i++) {
         f.facts.probe[i] = (struct sbx_probe){.state = SBX_PROBE_UNTRIED};
     }
-    static const enum sbx_backend_id order[] = {SBX_BACKEND_BWRAP, SBX_BACKEND_NATIVE,
+    static const enum sbx_backend_id order[] = {SBX_BACKEND_NATIVE, SBX_BACKEND_BWRAP,
                                                 SBX_BACKEND_LANDLOCK};
     for (size_t i = 0; i < SBX_COUNT(order); i++) {
         struct sbx_selection asked = fixture_choose(&f, NULL, "1");
@@ -374,10 +381,10 @@ static void probes_are_asked_for_strongest_first_and_only_when_needed(void)
     /* Neither refusal nor opt-in needs a probe. */
     CHECK(!fixture_choose(&f, "none", "1").needs_probe &&
           !fixture_choose(&f, "wat", "1").needs_probe);
-    pass(&f, SBX_BACKEND_BWRAP);
-    f.facts.probe[SBX_BACKEND_NATIVE].state = SBX_PROBE_UNTRIED;
+    pass(&f, SBX_BACKEND_NATIVE);
+    f.facts.probe[SBX_BACKEND_BWRAP].state = SBX_PROBE_UNTRIED;
     struct sbx_selection chosen = fixture_choose(&f, NULL, NULL);
-    CHECK(!chosen.needs_probe && chosen.backend == SBX_BACKEND_BWRAP);
+    CHECK(!chosen.needs_probe && chosen.backend == SBX_BACKEND_NATIVE);
     CHECK_INT(chosen.tried[1].verdict, SBX_VERDICT_NOT_REACHED);
 }
 
@@ -393,8 +400,8 @@ static void a_backend_that_cannot_represent_the_manifest_makes_way_for_the_next(
     pass(&f, SBX_BACKEND_NATIVE);
     struct sbx_selection native = fixture_choose(&f, NULL, "1");
     CHECK_INT(native.backend, SBX_BACKEND_FAIL_CLOSED);
-    CHECK_INT(native.tried[1].verdict, SBX_VERDICT_CANNOT);
-    CHECK(strstr(native.tried[1].reason, "raw bwrap arguments") != NULL);
+    CHECK_INT(native.tried[0].verdict, SBX_VERDICT_CANNOT);
+    CHECK(strstr(native.tried[0].reason, "raw bwrap arguments") != NULL);
     pass(&f, SBX_BACKEND_BWRAP);
     CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
 
@@ -405,7 +412,7 @@ static void a_backend_that_cannot_represent_the_manifest_makes_way_for_the_next(
     hosts.facts.has_egress = false;
     CHECK_INT(fixture_choose(&hosts, NULL, "1").backend, SBX_BACKEND_FAIL_CLOSED);
     hosts.facts.has_egress = true;
-    CHECK_INT(fixture_choose(&hosts, NULL, NULL).backend, SBX_BACKEND_BWRAP);
+    CHECK_INT(fixture_choose(&hosts, NULL, NULL).backend, SBX_BACKEND_NATIVE);
     CHECK_INT(fixture_choose(&hosts, "landlock", NULL).backend, SBX_BACKEND_FAIL_CLOSED);
 }
 
@@ -417,7 +424,7 @@ static void what_is_required_is_enforced_or_refused(void)
     fixture_policy(&f, SBX_LINUX,
                    "[sandbox]\nprofile = \"strict\"\nmax_memory_bytes = \"1GiB\"\n"
                    "require = [\"memory\"]\n");
-    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_BWRAP);
+    CHECK_INT(fixture_choose(&f, NULL, NULL).backend, SBX_BACKEND_NATIVE);
     f.facts.cgroup = SBX_CGROUP_NONE;
     struct sbx_selection refused = fixture_choose(&f, NULL, "1");
     CHECK_INT(refused.backend, SBX_BACKEND_FAIL_CLOSED);

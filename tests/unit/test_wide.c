@@ -1,8 +1,7 @@
-/* Windows' texts: UTF-16 both ways, file names, command lines, environment blocks, access lists. */
+/* Windows' texts: UTF-16 both ways, file names, access lists. */
 #include <windows.h>
 
 #include <sddl.h>
-#include <shellapi.h>
 #include <stdio.h>
 #include <string.h>
 #include <wchar.h>
@@ -10,10 +9,7 @@
 #include "tests/check.h"
 #include "tests/unit/random.h"
 #include "win/acl.h"
-#include "win/environment.h"
 #include "win/handle.h"
-#include "win/quote.h"
-#include "win/system.h"
 #include "win/wide.h"
 
 #include "common/base/banned.h"
@@ -76,23 +72,75 @@ static void every_character_agrees_with_windows(void)
 static void broken_texts_are_refused(void)
 {
     static const wchar_t wide[][4] = {
-        {0xd800},         {0xdc00},       {0xd800, L'a'},
-        {0xdc00, 0xd800}, {L'a', 0xd83d}, {0xd83d, 0xd83d, 0xdc27},
+        {0xd800},         {0xdc00},       {0xd800, L'a'},           {0xdfff, 0xdbff},
+        {0xdc00, 0xd800}, {L'a', 0xd83d}, {0xd83d, 0xd83d, 0xdc27}, {0xd83d, 0xdc27, 0xdc27},
     };
-    static const char *const narrow[] = {"\xff", "\xc0\x80", "\xed\xa0\x80", "a\xe2\x82",
-                                         "\xf4\x90\x80\x80"};
+    static const char *const narrow[] = {
+        "\xff",
+        "\xc0\x80",                 /* NUL in two bytes */
+        "\xc1\xbf",                 /* overlong */
+        "\xe0\x9f\xbf",             /* overlong */
+        "\xf0\x8f\xbf\xbf",         /* overlong */
+        "\xc0\xaf",                 /* a slash in two bytes */
+        "\xed\xa0\x80",             /* a surrogate */
+        "\xed\xbf\xbf",             /* a surrogate */
+        "\xed\xa0\xbd\xed\xb0\xa7", /* a pair of them, as CESU-8 has it */
+        "a\xe2\x82",                /* cut short */
+        "\xf4\x90\x80\x80",         /* past the last character */
+        "\xf8\x88\x80\x80\x80",     /* five bytes */
+        "\x80",                     /* begins in the middle */
+        "a\xc3",
+    };
     AUTO_ARENA arena;
     sbx_arena_init(&arena, 1 << 16);
     const char *text = "untouched";
     wchar_t *back = NULL;
+    struct sbx_path path = {"untouched", 9, SBX_PATH_WINDOWS};
     for (size_t i = 0; i < SBX_COUNT(wide); i++) {
         CHECK_CODE(sbx_wide_to(&arena, wide[i], &text, &err), SBX_E_INVALID, &err);
         CHECK_TEXT(text, "untouched");
+        CHECK_CODE(sbx_wide_to_path(&arena, wide[i], &path, &err), SBX_E_INVALID, &err);
+        CHECK_CODE(sbx_wide_final(&arena, wide[i], &path, &err), SBX_E_INVALID, &err);
+        CHECK_TEXT(path.text, "untouched");
     }
     for (size_t i = 0; i < SBX_COUNT(narrow); i++) {
         CHECK_CODE(sbx_wide_from(&arena, narrow[i], &back, &err), SBX_E_INVALID, &err);
+        CHECK_CODE(sbx_wide_path(&arena, narrow[i], &back, &err), SBX_E_INVALID, &err);
+        CHECK_CODE(sbx_wide_prefixed(&arena, (struct sbx_path){narrow[i], 1, SBX_PATH_WINDOWS},
+                                     &back, &err),
+                   SBX_E_INVALID, &err);
         CHECK(back == NULL);
     }
+}
+
+/* A name on disk that is no text: the system knows it, we never pass it on. */
+static void broken_names_on_disk_are_refused(void)
+{
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 1 << 20);
+    struct sbx_path path = {"untouched", 9, SBX_PATH_WINDOWS};
+    wchar_t name[] = L"\\\\?\\C:\\dir\\\xd800.txt";
+    CHECK_CODE(sbx_wide_final(&arena, name, &path, &err), SBX_E_INVALID, &err);
+    name[11] = L'x';
+    CHECK_CODE(sbx_wide_final(&arena, name, &path, &err), SBX_OK, &err);
+    CHECK_TEXT(path.text, "C:\\dir\\x.txt");
+}
+
+static void memory_may_run_out(void)
+{
+    static const char text[] = "C:\\a\\name\\that\\is\\not\\short";
+    struct sbx_path path = {text, sizeof text - 1, SBX_PATH_WINDOWS};
+    wchar_t *wide = NULL;
+    const char *narrow = NULL;
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 16);
+    CHECK_CODE(sbx_wide_from(&arena, text, &wide, &err), SBX_E_NOMEM, &err);
+    CHECK_CODE(sbx_wide_path(&arena, text, &wide, &err), SBX_E_NOMEM, &err);
+    CHECK_CODE(sbx_wide_prefixed(&arena, path, &wide, &err), SBX_E_NOMEM, &err);
+    CHECK_CODE(sbx_wide_to(&arena, L"C:\\a\\name\\that\\is\\not\\short", &narrow, &err),
+               SBX_E_NOMEM, &err);
+    CHECK_CODE(sbx_wide_to_path(&arena, L"C:\\a\\name\\that", &path, &err), SBX_E_NOMEM, &err);
+    CHECK(wide == NULL && narrow == NULL && path.text == text);
 }
 
 /* ---- file names ---------------------------------------------------------------------------- */
@@ -126,6 +174,43 @@ static void file_names_are_absolute(void)
     }
 }
 
+/* "C:" and names of 255 characters at most, `len` in all. */
+static struct sbx_str long_path(size_t len)
+{
+    static char text[100000];
+    memset(text, 'n', len);
+    text[len] = '\0';
+    for (size_t i = 2; i < len; i += 256) {
+        text[i] = '\\';
+    }
+    memcpy(text, "C:", 2);
+    return (struct sbx_str){text, len};
+}
+
+/* 32766 units and the NUL are Windows' maximum; a path of ours is never longer. */
+static void lengths_have_a_maximum(void)
+{
+    AUTO_ARENA arena;
+    sbx_arena_init(&arena, 8 << 20);
+    struct sbx_path path = {"", 0, SBX_PATH_WINDOWS};
+    struct sbx_path back = {"", 0, SBX_PATH_WINDOWS};
+    wchar_t *wide = NULL;
+    CHECK_INT(sbx_path_make(&arena, SBX_PATH_WINDOWS, long_path(SBX_WIDE_PATH_MAX), &path),
+              SBX_PATH_TOO_LONG);
+    CHECK_INT(sbx_path_make(&arena, SBX_PATH_WINDOWS, long_path(SBX_WIDE_PATH_MAX - 1), &path),
+              SBX_PATH_OK);
+    CHECK_CODE(sbx_wide_prefixed(&arena, path, &wide, &err), SBX_OK, &err);
+    CHECK_U64(wcslen(wide), SBX_WIDE_PREFIX_LEN + SBX_WIDE_PATH_MAX - 1);
+    CHECK_CODE(sbx_wide_final(&arena, wide, &back, &err), SBX_OK, &err);
+    CHECK(sbx_path_eq(back, path));
+    CHECK_CODE(sbx_wide_from(&arena, long_path(SBX_WIDE_PATH_MAX).ptr, &wide, &err), SBX_OK, &err);
+    CHECK_CODE(sbx_wide_final(&arena, wide, &back, &err), SBX_E_INVALID, &err);
+    /* What Win32 cannot take is refused, not cut. */
+    wide = NULL;
+    enum sbx_code code = sbx_wide_path(&arena, long_path(99000).ptr, &wide, &err);
+    CHECK(code != SBX_OK ? wide == NULL : wcslen(wide) == SBX_WIDE_PREFIX_LEN + 99000);
+}
+
 static void system_names_become_paths(void)
 {
     AUTO_ARENA arena;
@@ -137,121 +222,6 @@ static void system_names_become_paths(void)
                &err);
     CHECK_CODE(sbx_wide_to_path(&arena, L"\\\\server\\x", &path, &err), SBX_E_INVALID, &err);
     CHECK_CODE(sbx_wide_to_path(&arena, L"C:\\none\\PROGRA~1", &path, &err), SBX_E_INVALID, &err);
-}
-
-/* ---- command lines ------------------------------------------------------------------------- */
-
-static void check_quoting(const char *const *argv)
-{
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, 4 << 20);
-    wchar_t *line;
-    if (!CHECK_CODE(sbx_quote_argv(&arena, argv, &line, &err), SBX_OK, &err)) {
-        return;
-    }
-    int count = 0;
-    wchar_t **back = CommandLineToArgvW(line, &count);
-    int i = 0;
-    for (; i < count && argv[i] != NULL; i++) {
-        const char *text = NULL;
-        CHECK_CODE(sbx_wide_to(&arena, back[i], &text, &err), SBX_OK, &err);
-        CHECK_TEXT(text, argv[i]);
-    }
-    CHECK(i == count && argv[i] == NULL);
-    (void)LocalFree(back);
-}
-
-static void hard_arguments_round_trip(void)
-{
-    check_quoting((const char *[]){"p", NULL});
-    check_quoting((const char *[]){"C:\\with space\\p.exe", "", "", NULL});
-    check_quoting((const char *[]){"C:\\dir\\", "a\\", "a b\\", "\\", "\\\\", "\"", "\\\"",
-                                   "\\\\\"", "a\\\\b", "a\\\\\"b c\\\\", "\"\"", "x\"y\"z", NULL});
-    check_quoting((const char *[]){"p", "\t", "\n", "\v", "%PATH%", "^&|<>()!", "--x=\"y z\"",
-                                   "\xf0\x9f\x90\xa7 \xc3\xa4", "'", "/c", NULL});
-}
-
-static void random_arguments_round_trip(void)
-{
-    static const char *const pieces[] = {"\\", "\"", " ", "a", "\t", "\xc3\xa4", "'", "\\\\", "\n"};
-    uint64_t state = 42;
-    for (int round = 0; round < 3000; round++) {
-        char texts[4][64];
-        const char *argv[6] = {"p"};
-        size_t count = random_below(&state, 5);
-        for (size_t i = 0; i < count; i++) {
-            texts[i][0] = '\0';
-            size_t len = random_below(&state, 12);
-            for (size_t k = 0; k < len; k++) {
-                size_t used = strlen(texts[i]);
-                (void)snprintf(texts[i] + used, sizeof texts[i] - used, "%s",
-                               pieces[random_below(&state, SBX_COUNT(pieces))]);
-            }
-            argv[i + 1] = texts[i];
-        }
-        argv[count + 1] = NULL;
-        check_quoting(argv);
-    }
-}
-
-static void impossible_lines_are_refused(void)
-{
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, 4 << 20);
-    static char text[40000];
-    wchar_t *line = NULL;
-    memset(text, 'a', SBX_COMMAND_LINE_MAX - 1 - 4);
-    CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p", text, NULL}, &line, &err), SBX_OK,
-               &err);
-    CHECK_U64(wcslen(line), SBX_COMMAND_LINE_MAX - 1);
-    text[strlen(text)] = 'a';
-    CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p", text, NULL}, &line, &err), SBX_E_LIMIT,
-               &err);
-    CHECK_CODE(sbx_quote_argv(&arena, (const char *[]){"p\"x", NULL}, &line, &err), SBX_E_INVALID,
-               &err);
-}
-
-/* ---- environment --------------------------------------------------------------------------- */
-
-static void block_is_sorted_and_minimal(void)
-{
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, 1 << 20);
-    wchar_t *block;
-    struct sbx_path root;
-    CHECK_CODE(sbx_system_directory(&arena, &root, &err), SBX_OK, &err);
-    const char *env[] = {"b=2", "a_=1", "B1=3", "A=0", "=C:=C:\\", "a=9", "empty=", NULL};
-    CHECK_CODE(sbx_environment_block(&arena, env, &block, &err), SBX_OK, &err);
-    char want_root[300];
-    (void)snprintf(want_root, sizeof want_root, "SystemRoot=%s", root.text);
-    char want_drive[32];
-    (void)snprintf(want_drive, sizeof want_drive, "SystemDrive=%.2s", root.text);
-    const char *want[] = {"=C:=C:\\", "A=0",    "a=9",      "a_=1",   "b=2",
-                          "B1=3",     "empty=", want_drive, want_root};
-    const wchar_t *at = block;
-    for (size_t i = 0; i < SBX_COUNT(want); i++) {
-        const char *text = NULL;
-        CHECK_CODE(sbx_wide_to(&arena, at, &text, &err), SBX_OK, &err);
-        CHECK_TEXT(text, want[i]);
-        at += wcslen(at) + 1;
-    }
-    CHECK(at[0] == L'\0');
-    CHECK_CODE(sbx_environment_block(&arena, (const char *[]){NULL}, &block, &err), SBX_OK, &err);
-    CHECK(wcsncmp(block, L"SystemDrive=", 12) == 0);
-}
-
-static void declared_wins_over_needed(void)
-{
-    AUTO_ARENA arena;
-    sbx_arena_init(&arena, 1 << 20);
-    wchar_t *block;
-    CHECK_CODE(sbx_environment_block(&arena,
-                                     (const char *[]){"SYSTEMROOT=D:\\w", "systemdrive=D:", NULL},
-                                     &block, &err),
-               SBX_OK, &err);
-    CHECK(wcscmp(block, L"systemdrive=D:") == 0);
-    CHECK(wcscmp(block + 15, L"SYSTEMROOT=D:\\w") == 0);
-    CHECK(block[15 + 16] == L'\0');
 }
 
 /* ---- access lists -------------------------------------------------------------------------- */
@@ -316,14 +286,12 @@ static void open_lists_are_seen(void)
 static const struct sbx_test tests[] = {
     {"texts come back as they went", texts_round_trip},
     {"every character agrees with Windows' own conversion", every_character_agrees_with_windows},
-    {"unpaired surrogates and invalid bytes are refused", broken_texts_are_refused},
+    {"unpaired surrogates and invalid bytes are refused by every door", broken_texts_are_refused},
+    {"a name on disk that is no text is refused", broken_names_on_disk_are_refused},
+    {"without memory every door says so and leaves its output alone", memory_may_run_out},
     {"file names are absolute and never devices, shares or streams", file_names_are_absolute},
     {"what the system calls a path becomes ours or is refused", system_names_become_paths},
-    {"hard arguments come back as they went", hard_arguments_round_trip},
-    {"random arguments come back as they went", random_arguments_round_trip},
-    {"a command line that cannot be is refused", impossible_lines_are_refused},
-    {"an environment block is sorted and has only what Windows needs", block_is_sorted_and_minimal},
-    {"a declared variable wins over a needed one", declared_wins_over_needed},
+    {"lengths have Windows' maximum, in units", lengths_have_a_maximum},
     {"a list that gives others no writing is private", private_lists_are_private},
     {"a list that lets others write says so", open_lists_are_seen},
 };

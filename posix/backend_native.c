@@ -1,0 +1,250 @@
+/* The backend native: sbx-init is born in new namespaces and builds the box itself. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "common/os.h"
+#include "posix/backend_linux.h"
+#include "posix/linux_learned.h"
+#include "posix/linux_mounted.h"
+#include "posix/linux_native.h"
+#include "posix/linux_userns.h"
+
+#include "common/base/banned.h"
+
+/* That a box could be built here. */
+static const char memory[] = "native-probe";
+
+/* ---- the plan of the mounts ---------------------------------------------------------------------- */
+
+static bool is_host(const struct sbx_mount *mount)
+{
+    return mount->kind == SBX_MOUNT_READ || mount->kind == SBX_MOUNT_WRITE;
+}
+
+/* Where its place may have to be made, and how much of the path is there then: below a directory of the box's own. */
+static void set_place(const struct sbx_mount *above, struct sbx_init_mount *row)
+{
+    if (above == NULL || (!is_host(above) && above->kind != SBX_MOUNT_PROC)) {
+        row->flags |= SBX_BUILD_IN_PRIVATE;
+        row->private_bytes =
+            above == NULL || above->path[1] == '\0' ? 0 : (uint32_t)strlen(above->path);
+    }
+}
+
+/* What is writable must be taken before the root is not, and what lies below a directory of the box's own before that
+ * covers it. Everything else is there when its turn comes, below what was mounted by then. */
+static bool is_early(const struct sbx_mount *mount, const struct sbx_mount *above)
+{
+    return is_host(mount) && (mount->kind == SBX_MOUNT_WRITE || above == NULL || !is_host(above));
+}
+
+static struct sbx_init_mount make_row(struct sbx_launch *launch, const struct sbx_mounts *mounts,
+                                      size_t index)
+{
+    static const uint32_t kinds[] = {
+        [SBX_MOUNT_WRITE] = SBX_BUILD_WRITE,         [SBX_MOUNT_READ] = SBX_BUILD_READ,
+        [SBX_MOUNT_TMPFS] = SBX_BUILD_TMPFS,         [SBX_MOUNT_MASK] = SBX_BUILD_MASK,
+        [SBX_MOUNT_MASK_FILE] = SBX_BUILD_MASK_FILE, [SBX_MOUNT_LINK] = SBX_BUILD_LINK,
+        [SBX_MOUNT_PROC] = SBX_BUILD_PROC,           [SBX_MOUNT_DEV] = SBX_BUILD_DEV,
+    };
+    const struct sbx_mount *mount = &mounts->items[index];
+    const struct sbx_mount *above = sbx_mounts_above(mounts, index);
+    struct sbx_init_block *block = &launch->block;
+    bool is_directory = mount->is_directory || mount->kind == SBX_MOUNT_TMPFS ||
+                        mount->kind == SBX_MOUNT_MASK || mount->kind == SBX_MOUNT_PROC ||
+                        mount->kind == SBX_MOUNT_DEV;
+    struct sbx_init_mount row = {
+        .kind = kinds[mount->kind],
+        .flags = (is_directory ? SBX_BUILD_IS_DIRECTORY : 0) |
+                 (mount->is_reopened ? SBX_BUILD_IS_REOPENED : 0) |
+                 (is_early(mount, above) ? SBX_BUILD_EARLY : 0),
+        .path = sbx_init_block_text(block, mount->path),
+        .inode = mount->inode,
+        .device_major = major(mount->device),
+        .device_minor = minor(mount->device),
+        .fd = -1,
+    };
+    set_place(above, &row);
+    if (mount->kind == SBX_MOUNT_LINK) {
+        row.text = sbx_init_block_text(block, mount->link);
+    } else if (mount->kind == SBX_MOUNT_TMPFS || mount->kind == SBX_MOUNT_MASK) {
+        char size[32];
+        (void)snprintf(size, sizeof size, "%" PRIu64,
+                       mount->kind == SBX_MOUNT_TMPFS ? mount->size_bytes
+                                                      : (uint64_t)SBX_MOUNTS_MASK_BYTES);
+        row.text = sbx_init_block_text(block, size);
+    }
+    return row;
+}
+
+static enum sbx_code set_mounts(struct sbx_launch *launch, struct sbx_mounts *mounts,
+                                struct sbx_err *err)
+{
+    struct sbx_init_plan *plan = &launch->block.plan;
+    struct sbx_init_mount *rows =
+        SBX_NEW_ARRAY(launch->arena, struct sbx_init_mount, mounts->count);
+    if (rows == NULL) {
+        return sbx_err_nomem(err);
+    }
+    for (size_t i = 0; i < mounts->count; i++) {
+        rows[i] = make_row(launch, mounts, i);
+    }
+    if (mounts->has_host_root) {
+        rows[0].flags &= ~(uint32_t)SBX_BUILD_EARLY; /* kept in place */
+        plan->flags |= SBX_INIT_HOST_ROOT;
+    }
+    mounts->has_own_order = true;
+    plan->flags |= SBX_INIT_IS_FIRST | SBX_INIT_BUILDS;
+    if (launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL) {
+        plan->flags |= SBX_INIT_OWN_NETWORK;
+    }
+    plan->mounts = sbx_init_block_array(&launch->block, rows, mounts->count, sizeof rows[0]);
+    plan->user = launch->account.user;
+    plan->group = launch->account.group;
+    return SBX_OK;
+}
+
+/* ---- running ------------------------------------------------------------------------------------- */
+
+static void verify(struct sbx_launch *launch, const struct sbx_report *report)
+{
+    const struct sbx_mounts *mounts = (const struct sbx_mounts *)launch->state;
+    sbx_evidence_add(&launch->evidence, "helper", "none", "none", true);
+    sbx_mounted_verify(launch, &(struct sbx_mounted){.mounts = mounts,
+                                                     .first = report->helper,
+                                                     .inside = report->pid,
+                                                     .probe = report->raw});
+}
+
+enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
+                                 struct sbx_err *err)
+{
+    static const char *const argv[] = {"sbx-init", NULL};
+    static const char *const no_environment[] = {NULL};
+    enum sbx_code code = sbx_launch_setup_failed(sbx_mounted_prepare(launch, mounts, err), err);
+    if (code == SBX_OK) {
+        code = set_mounts(launch, mounts, err);
+    }
+    launch->box.program = "/proc/self/fd/3";
+    launch->box.argv = argv;
+    launch->box.env = no_environment;
+    launch->box.is_namespace = true;
+    launch->box.fork = sbx_native_fork;
+    launch->enter = sbx_native_enter;
+    launch->state = mounts;
+    launch->verify = verify;
+    return code;
+}
+
+static const char held[] = "probe.held";
+
+/* The box stands, its command waits, and all is as planned: what was to be found out. It is not let go. */
+static void stop_held(struct sbx_launch *launch, const struct sbx_report *report)
+{
+    struct sbx_err ignored = {0};
+    verify(launch, report);
+    if (sbx_evidence_verdict(&launch->evidence, &ignored) == SBX_OK) {
+        sbx_evidence_add(&launch->evidence, held, "nothing runs", "held", false);
+    }
+}
+
+static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *plan,
+                                const struct sbx_session_net *session,
+                                void (*verify_box)(struct sbx_launch *, const struct sbx_report *),
+                                struct sbx_run_record *out, struct sbx_err *err)
+{
+    AUTO_LAUNCH launch = {.session = session};
+    AUTO_MOUNTS mounts = {0};
+    enum sbx_code code = sbx_launch_open(&launch, arena, plan, err);
+    if (code == SBX_OK) {
+        code = sbx_native_prepare(&launch, &mounts, err);
+    }
+    launch.is_trial = verify_box == stop_held;
+    launch.verify = verify_box;
+    return code == SBX_OK ? sbx_launch_run(&launch, out, err) : code;
+}
+
+static enum sbx_code run_native(struct sbx_arena *arena, const struct sbx_plan *plan,
+                                const struct sbx_selection *selection, struct sbx_run_record *out,
+                                struct sbx_err *err)
+{
+    (void)selection;
+    return sbx_native_run(arena, plan, NULL, out, err);
+}
+
+enum sbx_code sbx_native_run(struct sbx_arena *arena, const struct sbx_plan *plan,
+                             const struct sbx_session_net *session, struct sbx_run_record *out,
+                             struct sbx_err *err)
+{
+    enum sbx_code code = run_in_box(arena, plan, session, verify, out, err);
+    if (code == SBX_E_IO) {
+        sbx_learned_forget(arena, memory); /* the machine may have changed since it was tried */
+    }
+    return code;
+}
+
+/* ---- probe --------------------------------------------------------------------------------------- */
+
+static bool was_held(const struct sbx_run_record *record)
+{
+    return record->evidence_count > 0 &&
+           strcmp(record->evidence[record->evidence_count - 1].what, held) == 0;
+}
+
+#define TRIAL_BYTES ((size_t)64 << 20)
+
+/* A whole box with every layer, but with nothing in it: the host's files, read-only. */
+static enum sbx_code try_it(struct sbx_err *err)
+{
+    /* That of a probe is for its answer; this one holds every mount of the host. */
+    AUTO_ARENA arena;
+    static const char *const command[] = {"/proc/self/exe", NULL};
+    static struct sbx_rule root = {
+        .path = {"/", 1, SBX_PATH_POSIX},
+        .access = SBX_ACCESS_READ,
+        .kind = SBX_RULE_HOST,
+        .node = SBX_NODE_DIRECTORY,
+    };
+    struct sbx_facts facts = {0};
+    struct sbx_run_record record = {0};
+    struct sbx_policy policy = {
+        .rules = {&root, 1, 1},
+        .network = SBX_NET_DENY,
+        .cwd = {"/", 1, SBX_PATH_POSIX},
+    };
+    struct sbx_plan plan = {
+        .platform = SBX_LINUX,
+        .backend = SBX_BACKEND_NATIVE,
+        .policy = &policy,
+        .facts = &facts,
+        .command = command,
+        .timeout_ns = UINT64_C(10) * 1000000000,
+    };
+    sbx_arena_init(&arena, TRIAL_BYTES);
+    sbx_os_facts(&arena, &facts);
+    enum sbx_code code = run_in_box(&arena, &plan, NULL, stop_held, &record, err);
+    return was_held(&record) ? SBX_OK : code == SBX_OK ? SBX_E_INTERNAL : code;
+}
+
+static void probe(struct sbx_arena *arena, struct sbx_probe *out)
+{
+    struct sbx_err err = {0};
+    if (sbx_learned_recall(arena, memory, "") == NULL) {
+        if (try_it(&err) != SBX_OK) {
+            struct sbx_userns_trouble trouble = sbx_userns_find_trouble(err.text, true);
+            *out = (struct sbx_probe){
+                .state = SBX_PROBE_FAILED,
+                .reason = sbx_arena_copy(arena, err.text, strlen(err.text)),
+                .remedy = sbx_userns_remedy(&trouble),
+            };
+            return;
+        }
+        sbx_learned_keep(arena, memory, "", "works");
+    }
+    *out = (struct sbx_probe){.state = SBX_PROBE_PASSED,
+                              .version = "namespaces, Landlock and seccomp of this kernel"};
+}
+
+const struct sbx_backend sbx_backend_native = {SBX_BACKEND_NATIVE, probe, run_native};

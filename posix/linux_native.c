@@ -1,0 +1,111 @@
+/* A process in new namespaces. */
+#include "posix/linux_native.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "posix/fd.h"
+
+#include "common/base/banned.h"
+
+/* What sbx-init needs to build: to mount and to name, to pass its own closed directories, to give capabilities up for
+ * good, to raise the loopback, and to lower the number of user namespaces. */
+static const unsigned building[] = {CAP_SYS_ADMIN, CAP_DAC_OVERRIDE, CAP_SETPCAP, CAP_NET_ADMIN,
+                                    CAP_SYS_RESOURCE};
+
+/* The one of control groups comes later: its root is the group that its maker is in by then. */
+static uint64_t namespaces_of(const struct sbx_launch *launch)
+{
+    uint64_t flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+    bool shares = launch->plan->policy->network == SBX_NET_INHERIT || launch->session != NULL;
+    return shares ? flags : flags | CLONE_NEWNET;
+}
+
+/* Straight to the kernel: the C library's fork knows no namespaces. The child may do what is allowed between fork
+ * and exec. */
+static pid_t make_process(uint64_t flags, int group_fd)
+{
+    struct clone_args args = {
+        .flags = flags | (group_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+        .exit_signal = (flags & CLONE_PARENT) != 0 ? 0 : SIGCHLD, /* the parent's choice stays */
+        .cgroup = (unsigned)(group_fd >= 0 ? group_fd : 0),
+    };
+    return (pid_t)syscall(SYS_clone3, &args, sizeof args);
+}
+
+/* The account's own namespaces can only be made by it, and those below a session's only in it; the caller must stay
+ * who and where it is: a process in between makes them, hands its child to the caller, and ends. */
+static pid_t make_elsewhere(const struct sbx_launch *launch, uint64_t flags, int group_fd)
+{
+    AUTO_FD read_end = -1;
+    AUTO_FD write_end = -1;
+    pid_t box = -1;
+    int status = 0;
+    if (!sbx_fd_pipe(&read_end, &write_end)) {
+        return -1;
+    }
+    pid_t between = make_process(0, group_fd);
+    if (between == 0) {
+        if (!sbx_account_become(&launch->account) ||
+            (launch->session != NULL && !sbx_session_net_enter(launch->session))) {
+            _exit(1);
+        }
+        box = make_process(flags | CLONE_PARENT, -1);
+        if (box == 0) {
+            return 0;
+        }
+        (void)!sbx_fd_write_all(write_end, &box, sizeof box);
+        _exit(0);
+    }
+    if (between < 0) {
+        return -1;
+    }
+    sbx_fd_close(&write_end);
+    ssize_t got = sbx_fd_read(read_end, &box, sizeof box);
+    while (waitpid(between, &status, 0) < 0 && errno == EINTR) {
+    }
+    errno = EPERM; /* of the two ways to fail both are that */
+    return got == (ssize_t)sizeof box ? box : -1;
+}
+
+pid_t sbx_native_fork(void *state)
+{
+    const struct sbx_launch *launch = (const struct sbx_launch *)state;
+    uint64_t flags = namespaces_of(launch);
+    int group_fd = sbx_cgroup_clone_fd(&launch->cgroup);
+    return launch->account.is_other || launch->session != NULL
+               ? make_elsewhere(launch, flags, group_fd)
+               : make_process(flags, group_fd);
+}
+
+/* Over exec a process without the number 0 keeps only what is ambient, and its numbers are not mapped yet. */
+static bool keep_capabilities(void)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    memset(data, 0, sizeof data);
+    for (size_t i = 0; i < SBX_COUNT(building); i++) {
+        struct __user_cap_data_struct *half = &data[building[i] / 32];
+        half->permitted |= 1u << building[i] % 32;
+        half->effective = half->inheritable = half->permitted;
+    }
+    bool is_kept = syscall(SYS_capset, &head, data) == 0;
+    for (size_t i = 0; i < SBX_COUNT(building) && is_kept; i++) {
+        is_kept = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, building[i], 0, 0) == 0;
+    }
+    return is_kept;
+}
+
+bool sbx_native_enter(struct sbx_launch *launch)
+{
+    bool is_inside = sbx_cgroup_clone_fd(&launch->cgroup) >= 0;
+    return (is_inside || sbx_cgroup_enter_self(&launch->cgroup)) && keep_capabilities();
+}
