@@ -42,26 +42,30 @@ static void owner_main(int report, int wait_fd, bool has_heir)
 {
     struct sbx_cgroup group = {0};
     pid_t pids[2] = {0, 0};
-    if (sbx_cgroup_make(&limits, &group, &err) != SBX_OK) {
+    int inside[2] = {-1, -1};
+    char byte = 0;
+    if (sbx_cgroup_make(&limits, &group, &err) != SBX_OK ||
+        !sbx_fd_pipe(&inside[0], &inside[1])) {
         _exit(1);
     }
     pids[0] = fork();
     if (pids[0] == 0) {
         /* Not tied to the owner, as what a box started may not be. */
         sbx_fd_close(&report);
-        bool is_in = sbx_cgroup_enter_self(&group);
+        bool is_in = sbx_cgroup_enter_self(&group) && sbx_fd_write_all(inside[1], &byte, 1);
         sbx_cgroup_release(&group);
         (void)alarm(60);
         _exit(is_in ? child_sleep(0) : 99);
     }
-    char byte;
+    sbx_fd_close(&inside[1]);
     if (has_heir && (pids[1] = fork()) == 0) {
         sbx_fd_close(&report);
         (void)alarm(60);
         (void)!sbx_fd_read(wait_fd, &byte, 1);
         _exit(0);
     }
-    if (!await_processes(&group, 1) || !sbx_fd_write_all(report, pids, sizeof pids)) {
+    /* In every hierarchy, not only in the first. */
+    if (sbx_fd_read(inside[0], &byte, 1) != 1 || !sbx_fd_write_all(report, pids, sizeof pids)) {
         _exit(2);
     }
     (void)alarm(60);
