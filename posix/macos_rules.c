@@ -1,0 +1,213 @@
+/* File rules under the names that the kernel of macOS has for files. */
+#include "posix/macos_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/banned.h"
+
+/* ---- names ---- */
+
+struct alias {
+    const char *from, *to;
+};
+
+/* The links at the root of every macOS, and the firmlinks of its data volume. */
+static const struct alias aliases[] = {
+    {"/tmp", "/private/tmp"},
+    {"/var", "/private/var"},
+    {"/etc", "/private/etc"},
+    {"/System/Volumes/Data/Applications", "/Applications"},
+    {"/System/Volumes/Data/Library", "/Library"},
+    {"/System/Volumes/Data/Users", "/Users"},
+    {"/System/Volumes/Data/Volumes", "/Volumes"},
+    {"/System/Volumes/Data/cores", "/cores"},
+    {"/System/Volumes/Data/opt", "/opt"},
+    {"/System/Volumes/Data/private", "/private"},
+    {"/System/Volumes/Data/usr/local", "/usr/local"},
+};
+
+bool sbx_macos_unalias(struct sbx_arena *arena, struct sbx_path path, struct sbx_path *out)
+{
+    for (size_t i = 0; i < SBX_COUNT(aliases); i++) {
+        struct sbx_path from = {aliases[i].from, strlen(aliases[i].from), path.rules};
+        if (!sbx_path_contains(from, path)) {
+            continue;
+        }
+        const char *text = sbx_arena_printf(arena, "%s%.*s", aliases[i].to,
+                                            (int)(path.len - from.len), path.text + from.len);
+        if (text == NULL) {
+            return false;
+        }
+        *out = (struct sbx_path){text, strlen(text), path.rules};
+        return true;
+    }
+    *out = path;
+    return true;
+}
+
+/* Of what is not there, the directory above is asked, and so on to the root. */
+static bool resolve(struct sbx_arena *arena, const struct sbx_macos_host *host,
+                    struct sbx_path path, struct sbx_path *out)
+{
+    for (struct sbx_path at = path;; at = sbx_path_up(at)) {
+        const char *asked = sbx_arena_copy(arena, at.text, at.len);
+        const char *real = asked == NULL ? NULL : host->real(host->state, arena, asked);
+        if (asked == NULL) {
+            return false;
+        }
+        if (real != NULL) {
+            bool is_root = strcmp(real, "/") == 0;
+            const char *rest = path.text + at.len;
+            const char *text =
+                path.len == at.len
+                    ? real
+                    : sbx_arena_printf(arena, "%s%s%.*s", is_root ? "" : real,
+                                       rest[0] == '/' ? "" : "/", (int)(path.len - at.len), rest);
+            *out = (struct sbx_path){text, text == NULL ? 0 : strlen(text), path.rules};
+            return text != NULL;
+        }
+        if (sbx_path_is_root(at)) {
+            *out = path;
+            return true;
+        }
+    }
+}
+
+bool sbx_macos_real(struct sbx_arena *arena, const struct sbx_macos_host *host,
+                    struct sbx_path path, struct sbx_path *out)
+{
+    struct sbx_path plain;
+    struct sbx_path real;
+    if (!sbx_macos_unalias(arena, path, &plain)) {
+        return false;
+    }
+    if (host == NULL) {
+        *out = plain;
+        return true;
+    }
+    return resolve(arena, host, plain, &real) && sbx_macos_unalias(arena, real, out);
+}
+
+/* ---- rules ---- */
+
+static enum sbx_code push(struct sbx_arena *arena, struct sbx_macos_rules *rules,
+                          const struct sbx_macos_rule *rule, struct sbx_err *err)
+{
+    struct sbx_macos_rule *slot = (struct sbx_macos_rule *)sbx_arena_push(
+        arena, &rules->items, &rules->count, &rules->capacity, sizeof *slot);
+    if (slot == NULL) {
+        return sbx_err_nomem(err);
+    }
+    *slot = *rule;
+    return SBX_OK;
+}
+
+static enum sbx_code push_glob(struct sbx_arena *arena, const struct sbx_rule *rule,
+                               struct sbx_macos_rules *rules, struct sbx_err *err)
+{
+    struct sbx_path plain;
+    if (!sbx_macos_unalias(arena, rule->path, &plain)) {
+        return sbx_err_nomem(err);
+    }
+    struct sbx_macos_glob *slot = (struct sbx_macos_glob *)sbx_arena_push(
+        arena, &rules->globs, &rules->glob_count, &rules->glob_capacity, sizeof *slot);
+    if (slot == NULL) {
+        return sbx_err_nomem(err);
+    }
+    *slot = (struct sbx_macos_glob){{plain.text, plain.len}, rule->access};
+    return SBX_OK;
+}
+
+static enum sbx_code push_literal(struct sbx_arena *arena, const struct sbx_rule *rule,
+                                  const struct sbx_macos_host *host, struct sbx_macos_rules *rules,
+                                  struct sbx_err *err)
+{
+    struct sbx_macos_rule made = {.access = rule->access, .kind = rule->kind, .by = rule->by};
+    if (!sbx_macos_unalias(arena, rule->path, &made.given) ||
+        !sbx_macos_real(arena, host, rule->path, &made.path)) {
+        return sbx_err_nomem(err);
+    }
+    if (rule->access == SBX_ACCESS_WRITE && !sbx_path_eq(made.given, made.path)) {
+        sbx_err_set(err, SBX_E_INVALID, "\"%s\" leads through a symbolic link to \"%s\"",
+                    rule->path.text, made.path.text);
+        return sbx_err_hint(err, "write the real path into the manifest");
+    }
+    return push(arena, rules, &made, err);
+}
+
+/* Parents first; of one path the stronger layer first, then the stricter access. */
+static int compare(const void *left, const void *right)
+{
+    const struct sbx_macos_rule *a = (const struct sbx_macos_rule *)left;
+    const struct sbx_macos_rule *b = (const struct sbx_macos_rule *)right;
+    if (!sbx_path_eq(a->path, b->path)) {
+        return sbx_path_compare(a->path, b->path);
+    }
+    if (a->by != b->by) {
+        return a->by > b->by ? -1 : 1;
+    }
+    return (a->access > b->access) - (a->access < b->access);
+}
+
+/* Two names of the policy may be one file. */
+static void settle(struct sbx_macos_rules *rules)
+{
+    qsort(rules->items, rules->count, sizeof rules->items[0], compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < rules->count; i++) {
+        if (kept == 0 || !sbx_path_eq(rules->items[kept - 1].path, rules->items[i].path)) {
+            rules->items[kept++] = rules->items[i];
+        }
+    }
+    rules->count = kept;
+}
+
+static void find_above(struct sbx_macos_rules *rules)
+{
+    for (size_t i = 0; i < rules->count; i++) {
+        struct sbx_macos_rule *rule = &rules->items[i];
+        size_t at = i;
+        while (at > 0 && !sbx_path_contains(rules->items[at - 1].path, rule->path)) {
+            at = rules->items[at - 1].above;
+        }
+        rule->above = at;
+        const struct sbx_macos_rule *above = at == 0 ? NULL : &rules->items[at - 1];
+        rule->is_below_final =
+            above != NULL && (above->is_below_final || above->by == SBX_BY_ADMINISTRATOR);
+    }
+}
+
+enum sbx_code sbx_macos_rules_make(struct sbx_arena *arena, const struct sbx_policy *policy,
+                                   const struct sbx_macos_host *host, struct sbx_path scratch,
+                                   struct sbx_macos_rules *out, struct sbx_err *err)
+{
+    struct sbx_macos_rules rules = {0};
+    enum sbx_code code = SBX_OK;
+    bool has_root = false;
+    for (size_t i = 0; i < policy->rules.count && code == SBX_OK; i++) {
+        const struct sbx_rule *rule = &policy->rules.items[i];
+        has_root |= sbx_path_is_root(rule->path);
+        code = rule->is_glob ? push_glob(arena, rule, &rules, err)
+                             : push_literal(arena, rule, host, &rules, err);
+    }
+    if (code == SBX_OK && !has_root) {
+        /* Where nothing is said nothing is open. */
+        struct sbx_path root = {"/", 1, SBX_PATH_MACOS};
+        code = push(arena, &rules, &(struct sbx_macos_rule){.path = root, .given = root}, err);
+    }
+    if (code == SBX_OK && scratch.len > 0) {
+        code = push(
+            arena, &rules,
+            &(struct sbx_macos_rule){
+                .path = scratch, .given = scratch, .access = SBX_ACCESS_WRITE, .by = SBX_BY_SBX},
+            err);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    settle(&rules);
+    find_above(&rules);
+    *out = rules;
+    return SBX_OK;
+}
