@@ -10,7 +10,7 @@ const char *const sbx_macos_devices_read[] = {
 const char *const sbx_macos_devices_write[] = {"/dev/null",   "/dev/zero",   "/dev/dtracehelper",
                                                "/dev/stdout", "/dev/stderr", NULL};
 
-const char *const sbx_macos_links[] = {"/tmp", "/var", "/etc", "/dev", NULL};
+const char *const sbx_macos_links[] = {"/tmp", "/var", "/etc", NULL};
 
 struct row {
     const char *filter, *text;

@@ -9,7 +9,7 @@ extern const char *const sbx_macos_devices_read[];  /* ends with NULL */
 extern const char *const sbx_macos_devices_write[]; /* likewise */
 
 /* Names at the root that are links: programs look at them on the way, and their real places are rules of their own. */
-extern const char *const sbx_macos_links[];
+extern const char *const sbx_macos_links[]; /* ends with NULL */
 
 /* Processes, signals, System V and POSIX objects, kernel values, services. `has_network` adds what a program with a
  * network needs: name resolution, certificates. */

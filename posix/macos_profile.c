@@ -40,8 +40,20 @@ static void add_readable(struct sbx_sbpl *sbpl, struct sbx_macos_regions *region
 {
     add_literals(sbpl, sbx_macos_devices_read);
     sbx_sbpl_filter(sbpl, "subpath", sbx_str("/dev/fd"));
-    sbx_sbpl_filter(sbpl, "literal", sbx_str("/"));
+    if (!sbx_macos_regions_reads_root(regions)) {
+        sbx_sbpl_filter(sbpl, "literal", sbx_str("/"));
+    }
     sbx_macos_regions_write(regions, sbpl, SBX_REGION_READ);
+}
+
+/* What may be looked at on the way, where the disk is not readable anyway. */
+static void add_ways(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regions)
+{
+    sbx_sbpl_filter(sbpl, "literal", sbx_str("/dev"));
+    if (!sbx_macos_regions_reads_root(regions)) {
+        add_literals(sbpl, sbx_macos_links);
+    }
+    sbx_macos_regions_write(regions, sbpl, SBX_REGION_WAY);
 }
 
 static void write_reading(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regions)
@@ -53,8 +65,7 @@ static void write_reading(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regio
     sbx_sbpl_close(sbpl);
     /* On the way to what is granted a program looks at directories, not into them. */
     begin(sbpl, "allow", OPERATIONS("file-read-metadata", "file-test-existence"));
-    add_literals(sbpl, sbx_macos_links);
-    sbx_macos_regions_write(regions, sbpl, SBX_REGION_WAY);
+    add_ways(sbpl, regions);
     sbx_sbpl_close(sbpl);
     /* These do not fall back to the default. */
     begin(sbpl, "deny", OPERATIONS("file-map-executable", "file-clone"));
@@ -68,8 +79,7 @@ static void write_reading(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regio
     sbx_sbpl_open(sbpl, "require-not");
     sbx_sbpl_open(sbpl, "require-any");
     add_readable(sbpl, regions);
-    add_literals(sbpl, sbx_macos_links);
-    sbx_macos_regions_write(regions, sbpl, SBX_REGION_WAY);
+    add_ways(sbpl, regions);
     sbx_sbpl_close(sbpl);
     sbx_sbpl_close(sbpl);
     sbx_sbpl_close(sbpl);
@@ -84,8 +94,6 @@ static void write_writing(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regio
     sbx_sbpl_close(sbpl);
     begin(sbpl, "allow", OPERATIONS("file-ioctl"));
     sbx_sbpl_filter(sbpl, "literal", sbx_str("/dev/dtracehelper"));
-    sbx_sbpl_close(sbpl);
-    begin(sbpl, "deny", OPERATIONS("file-write-setugid"));
     sbx_sbpl_close(sbpl);
 }
 
@@ -158,9 +166,12 @@ static void write_sockets(struct sbx_sbpl *sbpl, struct sbx_macos_regions *regio
     sbx_sbpl_word(sbpl, "AF_UNIX");
     sbx_sbpl_close(sbpl);
     sbx_sbpl_close(sbpl);
-    begin(sbpl, "allow", OPERATIONS("network-bind", "network-outbound"));
-    sbx_macos_regions_write(regions, sbpl, SBX_REGION_SCRATCH);
-    sbx_sbpl_close(sbpl);
+    /* With the host's network the rules for writing say it of every writable place. */
+    if (regions->policy->network != SBX_NET_INHERIT) {
+        begin(sbpl, "allow", OPERATIONS("network-bind", "network-outbound"));
+        sbx_macos_regions_write(regions, sbpl, SBX_REGION_SCRATCH);
+        sbx_sbpl_close(sbpl);
+    }
     if (sbx_macos_regions_has_socket(regions)) {
         begin(sbpl, "allow", OPERATIONS("network-outbound"));
         sbx_macos_regions_write(regions, sbpl, SBX_REGION_SOCKET);

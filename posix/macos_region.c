@@ -75,16 +75,36 @@ void sbx_draft_inner(struct sbx_draft *draft)
     }
 }
 
-/* Globs of that access as they match below the region's path. */
+/* Below a rule of the region it is that rule's matter. */
+static bool is_of_inner(const struct sbx_draft *draft, struct sbx_str pattern)
+{
+    const struct sbx_macos_rules *rules = draft->regions->rules;
+    struct sbx_path base =
+        sbx_glob_base((struct sbx_path){pattern.ptr, pattern.len, SBX_PATH_MACOS});
+    for (size_t i = 0; i < rules->count; i++) {
+        if (rules->items[i].above == draft->index + 1 &&
+            sbx_path_contains(rules->items[i].path, base)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What of a glob of that access matches in the region; the number of remainders. */
+static size_t rests_of(const struct sbx_draft *draft, const struct sbx_macos_glob *glob,
+                       enum sbx_access access, struct sbx_str *out)
+{
+    return glob->access != access || is_of_inner(draft, glob->pattern)
+               ? 0
+               : sbx_regex_rest(glob->pattern, draft->rule->path, out, RESTS_MAX);
+}
+
 void sbx_draft_globs(struct sbx_draft *draft, enum sbx_access access, enum sbx_regex_style style)
 {
     const struct sbx_macos_rules *rules = draft->regions->rules;
     for (size_t i = 0; i < rules->glob_count; i++) {
         struct sbx_str rests[RESTS_MAX];
-        size_t count =
-            rules->globs[i].access == access
-                ? sbx_regex_rest(rules->globs[i].pattern, draft->rule->path, rests, RESTS_MAX)
-                : 0;
+        size_t count = rests_of(draft, &rules->globs[i], access, rests);
         for (size_t k = 0; k < count; k++) {
             sbx_draft_regex(draft, rests[k], style, SBX_REGEX_AND_BELOW);
         }
@@ -94,10 +114,9 @@ void sbx_draft_globs(struct sbx_draft *draft, enum sbx_access access, enum sbx_r
 bool sbx_draft_has_globs(const struct sbx_draft *draft, enum sbx_access access)
 {
     const struct sbx_macos_rules *rules = draft->regions->rules;
-    struct sbx_str rest;
+    struct sbx_str rests[RESTS_MAX];
     for (size_t i = 0; i < rules->glob_count; i++) {
-        if (rules->globs[i].access == access &&
-            sbx_regex_rest(rules->globs[i].pattern, draft->rule->path, &rest, 1) > 0) {
+        if (rests_of(draft, &rules->globs[i], access, rests) > 0) {
             return true;
         }
     }
@@ -173,6 +192,7 @@ static bool is_readable(const struct sbx_macos_rules *rules, struct sbx_path pat
            around->access >= SBX_ACCESS_READ;
 }
 
+/* Is the path one of the directories above the rule's, or that itself? */
 static bool is_way(const struct sbx_macos_rule *rule, struct sbx_path path)
 {
     return !rule->is_below_final && rule->access > SBX_ACCESS_NONE &&
@@ -211,6 +231,19 @@ static void write_way(struct sbx_macos_regions *regions, struct sbx_sbpl *sbpl, 
     }
 }
 
+/* To what a glob opens, as far as the way is certain. */
+static void write_glob_ways(struct sbx_macos_regions *regions, struct sbx_sbpl *sbpl)
+{
+    const struct sbx_macos_rules *rules = regions->rules;
+    for (size_t i = 0; i < rules->glob_count; i++) {
+        struct sbx_str pattern = rules->globs[i].pattern;
+        if (rules->globs[i].access == SBX_ACCESS_READ) {
+            add_way(regions, sbpl, rules->count,
+                    sbx_glob_base((struct sbx_path){pattern.ptr, pattern.len, SBX_PATH_MACOS}));
+        }
+    }
+}
+
 /* ---- all regions ---- */
 
 static void write_one(struct sbx_draft *draft, enum sbx_region which)
@@ -226,7 +259,7 @@ static void write_one(struct sbx_draft *draft, enum sbx_region which)
         write_read(draft);
     }
     if (which == SBX_REGION_SCRATCH && sbx_path_eq(rule->path, draft->regions->scratch)) {
-        sbx_draft_under(draft, rule->path);
+        add_path(draft->sbpl, "subpath", rule->path); /* sockets are below it */
     }
 }
 
@@ -243,6 +276,14 @@ void sbx_macos_regions_write(struct sbx_macos_regions *regions, struct sbx_sbpl 
             write_one(&draft, which);
         }
     }
+    if (which == SBX_REGION_WAY) {
+        write_glob_ways(regions, sbpl);
+    }
+}
+
+bool sbx_macos_regions_reads_root(const struct sbx_macos_regions *regions)
+{
+    return regions->rules->items[0].access >= SBX_ACCESS_READ;
 }
 
 bool sbx_macos_regions_has_socket(const struct sbx_macos_regions *regions)

@@ -24,6 +24,9 @@ struct sbx_macos_regions {
 void sbx_macos_regions_write(struct sbx_macos_regions *regions, struct sbx_sbpl *sbpl,
                              enum sbx_region which);
 
+/* Is all of the disk readable, but what other rules take back? */
+bool sbx_macos_regions_reads_root(const struct sbx_macos_regions *regions);
+
 /* Is there any socket? A rule without a filter would mean everything. */
 bool sbx_macos_regions_has_socket(const struct sbx_macos_regions *regions);
 

@@ -27,7 +27,7 @@ PARENTS = {
     "file-write-mode": "file-write*", "file-write-owner": "file-write*", "file-write-times": "file-write*",
     "file-write-unlink": "file-write*", "file-write-xattr": "file-write*", "file-ioctl": "file*", "file-mknod": "file*",
     "file-mount": "file*", "file-unmount": "file*", "file-chroot": "file*", "file-issue-extension": "file*",
-    "file-clone": "file*", "file-link": "file*", "file-map-executable": "file*", "file-test-existence": "file-read*",
+    "file-clone": "file*", "file-link": "file*", "file-map-executable": "file*", "file-test-existence": "file*",
     "file-write-setugid": "file-write*",
     "process*": "default", "process-fork": "process*", "process-exec*": "process*",
     "process-exec-interpreter": "process-exec*", "process-info*": "process*", "process-info-pidinfo": "process-info*",
@@ -103,6 +103,7 @@ def parse(text):
 
 # ---- filters: functions of a question and a reading ----
 
+@functools.lru_cache(None)
 def folded(text):
     return unicodedata.normalize("NFD", unicodedata.normalize("NFD", text).casefold())
 
@@ -144,7 +145,9 @@ def value_filter(form, key, test):
 
 def regex_filter(form, key):
     compiled = on_bytes(form[1])
-    return Filter(form, lambda q, _: key in q and compiled.search(q[key].encode("utf-8", "surrogateescape")) is not None)
+    found = functools.lru_cache(None)(
+        lambda value: compiled.search(value.encode("utf-8", "surrogateescape")) is not None)
+    return Filter(form, lambda q, _: key in q and found(q[key]))
 
 
 def address_filter(form, side):
