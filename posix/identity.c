@@ -67,13 +67,52 @@ static enum sbx_code find_group(const struct sbx_identity *identity, gid_t *out,
     return SBX_OK;
 }
 
+#ifdef __APPLE__
+typedef int group_number; /* as getgrouplist has it */
+typedef int group_count;
+
+/* As root these set the saved number too; that it cannot be had back is tried. */
+static bool take_ids(const struct sbx_account *account)
+{
+    return setgid(account->group) == 0 && setuid(account->user) == 0;
+}
+
+static bool has_ids(const struct sbx_account *account)
+{
+    return getuid() == account->user && geteuid() == account->user && getgid() == account->group &&
+           getegid() == account->group && (account->user == 0 || seteuid(0) != 0);
+}
+#else
+typedef gid_t group_number;
+typedef size_t group_count;
+
+static bool take_ids(const struct sbx_account *account)
+{
+    return setresgid(account->group, account->group, account->group) == 0 &&
+           setresuid(account->user, account->user, account->user) == 0;
+}
+
+static bool has_ids(const struct sbx_account *account)
+{
+    uid_t user[3];
+    gid_t group[3];
+    bool is_become = getresuid(&user[0], &user[1], &user[2]) == 0 &&
+                     getresgid(&group[0], &group[1], &group[2]) == 0;
+    for (int i = 0; i < 3; i++) {
+        is_become = is_become && user[i] == account->user && group[i] == account->group;
+    }
+    return is_become;
+}
+#endif
+
 static enum sbx_code find_groups(const char *name, struct sbx_account *account, struct sbx_err *err)
 {
     int count = SBX_IDENTITY_GROUPS;
     if (name[0] == '\0') {
         return SBX_OK;
     }
-    if (getgrouplist(name, account->group, account->groups, &count) < 0) {
+    if (getgrouplist(name, (group_number)account->group, (group_number *)account->groups, &count) <
+        0) {
         return sbx_err_set(err, SBX_E_LIMIT, "the user \"%s\" is in more than %d groups", name,
                            SBX_IDENTITY_GROUPS);
     }
@@ -114,18 +153,10 @@ bool sbx_account_become(const struct sbx_account *account)
         return true;
     }
     /* Groups first: without root's rights they could not be given up any more. */
-    if (setgroups(account->group_count, account->groups) != 0 ||
-        setresgid(account->group, account->group, account->group) != 0 ||
-        setresuid(account->user, account->user, account->user) != 0) {
+    if (setgroups((group_count)account->group_count, account->groups) != 0 || !take_ids(account)) {
         return false;
     }
-    uid_t user[3];
-    gid_t group[3];
-    bool is_become = getresuid(&user[0], &user[1], &user[2]) == 0 &&
-                     getresgid(&group[0], &group[1], &group[2]) == 0;
-    for (int i = 0; i < 3; i++) {
-        is_become = is_become && user[i] == account->user && group[i] == account->group;
-    }
+    bool is_become = has_ids(account);
     errno = is_become ? 0 : EPERM;
     return is_become;
 }

@@ -11,6 +11,9 @@
 #include "common/cli/cli.h"
 #include "common/os.h"
 #include "posix/system.h"
+#ifdef __APPLE__
+#include "posix/macos_first.h"
+#endif
 
 #include "common/base/banned.h"
 
@@ -49,6 +52,11 @@ static bool is_attempt(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+#ifdef __APPLE__
+    if (sbx_first_is_asked(argc, argv)) {
+        sbx_first_main();
+    }
+#endif
     if (!is_attempt(argc, argv)) {
         sbx_system_harden(); /* before anything worth hiding is in memory */
     }
