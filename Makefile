@@ -17,7 +17,7 @@ run: ## install what is missing, build, explain and run a command in a box
 	@scripts/demo build/linux-static/bin/sbx
 
 test: ## every test lane, then one table (LANES="linux-debug lint" picks some)
-	@scripts/install-deps test lint fuzz
+	@scripts/install-deps test lint fuzz macos
 	@scripts/test $(LANES)
 
 bench: ## sbx beside the peers that can be had, into docs/bench (SBX_BENCH_QUICK=1: a try)
