@@ -8,44 +8,6 @@
 
 /* ---- names ---- */
 
-struct alias {
-    const char *from, *to;
-};
-
-/* The links at the root of every macOS, and the firmlinks of its data volume. */
-static const struct alias aliases[] = {
-    {"/tmp", "/private/tmp"},
-    {"/var", "/private/var"},
-    {"/etc", "/private/etc"},
-    {"/System/Volumes/Data/Applications", "/Applications"},
-    {"/System/Volumes/Data/Library", "/Library"},
-    {"/System/Volumes/Data/Users", "/Users"},
-    {"/System/Volumes/Data/Volumes", "/Volumes"},
-    {"/System/Volumes/Data/cores", "/cores"},
-    {"/System/Volumes/Data/opt", "/opt"},
-    {"/System/Volumes/Data/private", "/private"},
-    {"/System/Volumes/Data/usr/local", "/usr/local"},
-};
-
-bool sbx_macos_unalias(struct sbx_arena *arena, struct sbx_path path, struct sbx_path *out)
-{
-    for (size_t i = 0; i < SBX_COUNT(aliases); i++) {
-        struct sbx_path from = {aliases[i].from, strlen(aliases[i].from), path.rules};
-        if (!sbx_path_contains(from, path)) {
-            continue;
-        }
-        const char *text = sbx_arena_printf(arena, "%s%.*s", aliases[i].to,
-                                            (int)(path.len - from.len), path.text + from.len);
-        if (text == NULL) {
-            return false;
-        }
-        *out = (struct sbx_path){text, strlen(text), path.rules};
-        return true;
-    }
-    *out = path;
-    return true;
-}
-
 /* Of what is not there, the directory above is asked, and so on to the root. */
 static bool resolve(struct sbx_arena *arena, const struct sbx_macos_host *host,
                     struct sbx_path path, struct sbx_path *out)
@@ -79,14 +41,14 @@ bool sbx_macos_real(struct sbx_arena *arena, const struct sbx_macos_host *host,
 {
     struct sbx_path plain;
     struct sbx_path real;
-    if (!sbx_macos_unalias(arena, path, &plain)) {
+    if (!sbx_place_unalias(arena, path, &plain)) {
         return false;
     }
     if (host == NULL) {
         *out = plain;
         return true;
     }
-    return resolve(arena, host, plain, &real) && sbx_macos_unalias(arena, real, out);
+    return resolve(arena, host, plain, &real) && sbx_place_unalias(arena, real, out);
 }
 
 /* ---- rules ---- */
@@ -107,7 +69,7 @@ static enum sbx_code push_glob(struct sbx_arena *arena, const struct sbx_rule *r
                                struct sbx_macos_rules *rules, struct sbx_err *err)
 {
     struct sbx_path plain;
-    if (!sbx_macos_unalias(arena, rule->path, &plain)) {
+    if (!sbx_place_unalias(arena, rule->path, &plain)) {
         return sbx_err_nomem(err);
     }
     struct sbx_macos_glob *slot = (struct sbx_macos_glob *)sbx_arena_push(
@@ -124,7 +86,7 @@ static enum sbx_code push_literal(struct sbx_arena *arena, const struct sbx_rule
                                   struct sbx_err *err)
 {
     struct sbx_macos_rule made = {.access = rule->access, .kind = rule->kind, .by = rule->by};
-    if (!sbx_macos_unalias(arena, rule->path, &made.given) ||
+    if (!sbx_place_unalias(arena, rule->path, &made.given) ||
         !sbx_macos_real(arena, host, rule->path, &made.path)) {
         return sbx_err_nomem(err);
     }

@@ -36,11 +36,8 @@ struct sbx_macos_rules {
     size_t glob_count, glob_capacity;
 };
 
-/* "/tmp/x" to "/private/tmp/x", "/System/Volumes/Data/Users" to "/Users": what needs no disk. False without memory. */
-bool sbx_macos_unalias(struct sbx_arena *arena, struct sbx_path path,
-                       struct sbx_path *out) SBX_MUST_USE;
-
-/* The same with symbolic links resolved as far as the path exists. `host` may be NULL. */
+/* The name the kernel has: without aliases, with symbolic links resolved as far as the path exists. `host` may be NULL. False
+ * without memory. */
 bool sbx_macos_real(struct sbx_arena *arena, const struct sbx_macos_host *host,
                     struct sbx_path path, struct sbx_path *out) SBX_MUST_USE;
 

@@ -66,8 +66,8 @@ static const struct sbx_step_text appcontainer_steps[] = {
 
 static const struct sbx_step_text seatbelt_steps[] = {
     {"make a private temporary directory", "remove the directory"},
-    {"write the deny-default profile", "remove the profile"},
-    {"start the child held, in its own session and process group", "kill the group"},
+    {"resolve every granted path; write the deny-default profile in memory", NULL},
+    {"start the child held, in its own session and process group", "kill the group and sweep"},
     {"in the child: resource limits, then the Seatbelt profile", NULL},
     {"hold the command; check denied and allowed probes against the kernel", NULL},
     {"release the command; carry streams and signals", "kill the group and sweep"},
@@ -124,9 +124,9 @@ static const struct sbx_backend_row rows[SBX_BACKEND_COUNT] = {
     [SBX_BACKEND_SEATBELT] = {SBX_BACKEND_SEATBELT, M,
                               SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_PROTECT |
                                   SBX_CAN_SOCKETS | SBX_CAN_NET_DENY | SBX_CAN_ALLOW_HOSTS |
-                                  SBX_CAN_IDENTITY | SBX_CAN_DEEP_GLOBS,
+                                  SBX_CAN_IDENTITY | SBX_CAN_DEEP_GLOBS | SBX_CAN_TERMINAL,
                               true, 30 * SECOND, "Seatbelt, deny by default",
-                              "run outside another Seatbelt sandbox, on macOS 12 or newer",
+                              "run outside another Seatbelt sandbox, on macOS 13 or newer",
                               seatbelt_steps},
     [SBX_BACKEND_DOCKER] = {SBX_BACKEND_DOCKER, L | M | X,
                             SBX_CAN_MASK_READ | SBX_CAN_CARVE_WRITE | SBX_CAN_TMPFS |

@@ -191,6 +191,42 @@ static enum sbx_code expand_place(struct sbx_arena *arena, const struct sbx_cont
     return problem == SBX_PATH_OK ? SBX_OK : path_finding(text, key_path, problem, findings);
 }
 
+/* ---- names that macOS has twice ---- */
+
+struct alias {
+    const char *from, *to;
+};
+
+/* The links at the root of every macOS, and the firmlinks of its data volume. */
+static const struct alias aliases[] = {
+    {"/tmp", "/private/tmp"},
+    {"/var", "/private/var"},
+    {"/etc", "/private/etc"},
+    {"/System/Volumes/Data/Applications", "/Applications"},
+    {"/System/Volumes/Data/Library", "/Library"},
+    {"/System/Volumes/Data/Users", "/Users"},
+    {"/System/Volumes/Data/Volumes", "/Volumes"},
+    {"/System/Volumes/Data/cores", "/cores"},
+    {"/System/Volumes/Data/opt", "/opt"},
+    {"/System/Volumes/Data/private", "/private"},
+    {"/System/Volumes/Data/usr/local", "/usr/local"},
+};
+
+bool sbx_place_unalias(struct sbx_arena *arena, struct sbx_path path, struct sbx_path *out)
+{
+    for (size_t i = 0; i < SBX_COUNT(aliases); i++) {
+        struct sbx_path from = {aliases[i].from, strlen(aliases[i].from), path.rules};
+        if (!sbx_path_contains(from, path)) continue;
+        const char *text = sbx_arena_printf(arena, "%s%.*s", aliases[i].to,
+                                            (int)(path.len - from.len), path.text + from.len);
+        if (text == NULL) return false;
+        *out = (struct sbx_path){text, strlen(text), path.rules};
+        return true;
+    }
+    *out = path;
+    return true;
+}
+
 enum sbx_code sbx_place_expand(struct sbx_arena *arena, const struct sbx_context *context,
                                const struct sbx_text *text, const char *key_path, bool allow_glob,
                                struct sbx_findings *findings, struct sbx_path *out)
@@ -202,5 +238,9 @@ enum sbx_code sbx_place_expand(struct sbx_arena *arena, const struct sbx_context
         return expand_place(arena, context, text, key_path, allow_glob, findings, out);
     enum sbx_path_problem problem = make_rule_path(
         arena, sbx_platform_path_rules(context->platform), text->text, allow_glob, out);
-    return problem == SBX_PATH_OK ? SBX_OK : path_finding(text, key_path, problem, findings);
+    if (problem != SBX_PATH_OK) return path_finding(text, key_path, problem, findings);
+    /* One file under two names would be two rules that do not know of each other. */
+    if (context->platform == SBX_MACOS && !sbx_place_unalias(arena, *out, out))
+        return path_finding(text, key_path, SBX_PATH_NO_MEMORY, findings);
+    return SBX_OK;
 }

@@ -126,6 +126,11 @@ enum sbx_code sbx_place_expand(struct sbx_arena *arena, const struct sbx_context
                                const struct sbx_text *text, const char *key_path, bool allow_glob,
                                struct sbx_findings *findings, struct sbx_path *out) SBX_MUST_USE;
 
+/* The one name macOS has for a path at its root ("/tmp/x" is "/private/tmp/x", "/System/Volumes/Data/Users" is "/Users"); other
+ * links are the business of whoever opens the path. False without memory. */
+bool sbx_place_unalias(struct sbx_arena *arena, struct sbx_path path,
+                       struct sbx_path *out) SBX_MUST_USE;
+
 /* File rules of preset, manifest, administrator and sbx itself in normal form (fspolicy.c). */
 void sbx_fspolicy_resolve(struct sbx_arena *arena, const struct sbx_manifest *manifest,
                           const struct sbx_ceiling *ceiling, struct sbx_findings *findings,

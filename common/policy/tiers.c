@@ -66,14 +66,17 @@ static const struct fixed fixed_rows[SBX_BACKEND_COUNT][SBX_DIM_COUNT] = {
             [SBX_DIM_FILESYSTEM] = {ENFORCED, "Seatbelt profile, deny by default", NULL},
             [SBX_DIM_NETWORK] = {ENFORCED, "Seatbelt profile without a network rule", NULL},
             [SBX_DIM_SYSCALLS] = {NONE, "-", "macOS has no supported system call filter"},
-            [SBX_DIM_MEMORY] = {BEST, "footprint watched, 4 times a second",
+            [SBX_DIM_MEMORY] = {BEST,
+                                "footprint of the tree watched, 4 times a second; jetsam limit on "
+                                "the first process",
                                 "macOS has no limit for a tree of processes"},
             [SBX_DIM_CPU] = {BEST, "RLIMIT_CPU", "each process counts alone"},
             [SBX_DIM_PROCESSES] = {BEST, "process tree watched",
                                    "RLIMIT_NPROC counts all processes of the user"},
             [SBX_DIM_ENVIRONMENT] = {ENFORCED, "only the declared variables", NULL},
             [SBX_DIM_HANDLES] = {ENFORCED, "descriptors closed by default at spawn", NULL},
-            [SBX_DIM_TERMINAL] = {ENFORCED, "own session", NULL},
+            [SBX_DIM_TERMINAL] = {ENFORCED,
+                                  "own session, terminal injection refused by the profile", NULL},
         },
     [SBX_BACKEND_DOCKER] =
         {

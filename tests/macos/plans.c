@@ -73,6 +73,18 @@ static enum sbx_code make(struct made *made, const char *file, enum sbx_platform
                          &made->plan, err);
 }
 
+/* What would run it: fail-closed where a required dimension is not enforced. */
+static const char *chosen(struct made *made)
+{
+    struct sbx_selection selection;
+    struct sbx_select_input input = {.platform = made->context.platform,
+                                     .policy = &made->policy,
+                                     .facts = &made->facts,
+                                     .ceiling = &made->ceiling};
+    sbx_select(&made->arena, &input, &selection);
+    return sbx_name_text(sbx_backend_names, (int)selection.backend);
+}
+
 static void print_tiers(struct sbx_jsonw *json, const struct made *made)
 {
     sbx_jsonw_key(json, "tiers");
@@ -141,6 +153,7 @@ static enum sbx_code print_manifest(struct sbx_jsonw *json, const char *file, st
         sbx_jsonw_object(json);
         sbx_jsonw_pair_text(json, "backend",
                             sbx_name_text(sbx_backend_names, (int)made.plan.backend));
+        sbx_jsonw_pair_text(json, "chosen", chosen(&made));
         print_findings(json, &made);
         print_tiers(json, &made);
         sbx_jsonw_pair_text(json, "network",
