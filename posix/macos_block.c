@@ -123,8 +123,16 @@ bool sbx_macos_block_read(char *bytes, size_t len, struct sbx_macos_block *out)
     block.argv = take_list(&reader, head.argument_count);
     block.env = take_list(&reader, head.variable_count);
     if (reader.failed || reader.at != reader.end) {
+        sbx_macos_block_release(&block);
         return false;
     }
     *out = block;
     return true;
+}
+
+void sbx_macos_block_release(const struct sbx_macos_block *block)
+{
+    free((void *)(uintptr_t)block->parameters);
+    free((void *)(uintptr_t)block->argv);
+    free((void *)(uintptr_t)block->env);
 }

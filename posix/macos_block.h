@@ -38,8 +38,10 @@ struct sbx_macos_block {
 /* Appends all of it. */
 void sbx_macos_block_write(const struct sbx_macos_block *block, struct sbx_buf *out);
 
-/* Points into `bytes` (which end with NUL) and into the arena of malloc that it never frees: the process executes something
- * else, or ends. False when it is no such block. */
+/* Points into `bytes`, with lists of its own until they are released. False when it is no such block. */
 bool sbx_macos_block_read(char *bytes, size_t len, struct sbx_macos_block *out) SBX_MUST_USE;
+
+/* The lists of one that was read. */
+void sbx_macos_block_release(const struct sbx_macos_block *block);
 
 #endif

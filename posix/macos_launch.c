@@ -484,11 +484,12 @@ static void record(const struct launch *launch, struct sbx_run_record *out)
     }
 }
 
+typedef enum sbx_code step(struct launch *launch, struct sbx_err *err);
+
 static enum sbx_code prepare(struct launch *launch, struct sbx_err *err)
 {
-    enum sbx_code (*const steps[])(struct launch *, struct sbx_err *) = {
-        find_command,  name_box,     make_scratch, make_pipes,
-        make_terminal, make_profile, make_block,   fill_box};
+    static step *const steps[] = {find_command,  name_box,     make_scratch, make_pipes,
+                                  make_terminal, make_profile, make_block,   fill_box};
     enum sbx_code code = SBX_OK;
     for (size_t i = 0; i < SBX_COUNT(steps) && code == SBX_OK; i++) {
         code = steps[i](launch, err);

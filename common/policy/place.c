@@ -234,11 +234,15 @@ enum sbx_code sbx_place_expand(struct sbx_arena *arena, const struct sbx_context
     /* What is printed and joined below is a C string: nothing may hide behind a NUL. */
     if (text->text.len > 0 && memchr(text->text.ptr, 0, text->text.len) != NULL)
         return path_finding(text, key_path, SBX_PATH_HAS_CONTROL, findings);
-    if (text->text.len > 0 && text->text.ptr[0] == ':')
-        return expand_place(arena, context, text, key_path, allow_glob, findings, out);
-    enum sbx_path_problem problem = make_rule_path(
-        arena, sbx_platform_path_rules(context->platform), text->text, allow_glob, out);
-    if (problem != SBX_PATH_OK) return path_finding(text, key_path, problem, findings);
+    enum sbx_code code = SBX_OK;
+    if (text->text.len > 0 && text->text.ptr[0] == ':') {
+        code = expand_place(arena, context, text, key_path, allow_glob, findings, out);
+    } else {
+        enum sbx_path_problem problem = make_rule_path(
+            arena, sbx_platform_path_rules(context->platform), text->text, allow_glob, out);
+        if (problem != SBX_PATH_OK) code = path_finding(text, key_path, problem, findings);
+    }
+    if (code != SBX_OK) return code;
     /* One file under two names would be two rules that do not know of each other. */
     if (context->platform == SBX_MACOS && !sbx_place_unalias(arena, *out, out))
         return path_finding(text, key_path, SBX_PATH_NO_MEMORY, findings);

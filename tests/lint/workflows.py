@@ -9,7 +9,7 @@ import re
 import source
 
 FOLDER = ".github/workflows"
-RUNNERS = {"windows-2022", "windows-2025"}
+RUNNERS = {"windows-2022", "windows-2025", "macos-14", "macos-15", "macos-15-intel"}
 PINNED = re.compile(r"[\w.-]+/[\w./-]+@(?:[0-9a-f]{40}|v\d+\.\d+\.\d+)")
 SHELLS = {"bash", "pwsh", "cmd", "msys2 {0}"}
 STEP_KEYS = {"name", "if", "uses", "with", "run", "shell", "env", "continue-on-error", "id", "working-directory"}

@@ -12,6 +12,7 @@ import sbpl
 
 HERE = pathlib.Path(__file__).resolve().parent
 PLANS = os.environ["SBX_PLANS"]
+WORK = "/".join((questions.HOME, "work"))  # of the fence
 MANIFESTS = sorted((HERE / "manifests").glob("*.toml"))
 PROTECTED = (".git", ".sbx", "sbx.toml", ".gitconfig", ".gitmodules", ".husky", ".envrc", ".vscode", ".idea", ".fleet", ".zed",
              ".devcontainer", ".mcp.json", ".claude", ".codex", ".cursor", ".windsurf", ".gemini", ".agents", ".continue",
@@ -45,8 +46,8 @@ def paths():
     found = [f"{questions.PROJECT}/{name}".rstrip("/") for name in NAMES]
     found += [f"{questions.HOME}/{name}".rstrip("/") for name in HOMES]
     # All names in one place, some in others: a writable directory below, other roots, a deep one.
-    for root in (f"{questions.PROJECT}/sub", f"{questions.PROJECT}/out", f"{questions.HOME}/work/nested/a", f"{questions.HOME}/cache",
-                 f"{questions.HOME}/work2", *(f"{questions.PROJECT}/{name}" for name in (
+    for root in (f"{questions.PROJECT}/sub", f"{questions.PROJECT}/out", f"{WORK}/nested/a", f"{questions.HOME}/cache",
+                 f"{WORK}2", *(f"{questions.PROJECT}/{name}" for name in (
                      "vendor/patches", "code", "code/secrets/tmp", "with space", ".vscode"))):
         found += [f"{root}/{name}" for name in (".git", ".git/config", ".git/hooks/pre-commit", ".git/index", ".vscode/tasks.json",
                                                 "sbx.toml", ".ssh")]
@@ -121,7 +122,7 @@ STAYS = {
     "14-split": {f"{questions.PROJECT}/code/secrets/tmp"},
     "23-absent-read": {f"{questions.PROJECT}/absent"},
     "24-deep-none": {f"{questions.PROJECT}/{name}" for name in ("a", "a/b", "a/b/c")},
-    "37-fence-absent": {f"{questions.HOME}/work/absent"},
+    "37-fence-absent": {f"{WORK}/absent"},
 }
 
 
@@ -139,9 +140,9 @@ def asked(stem):
     found += files + asked_of_roots(stem, decided) + ways(decided) + MORE.get(stem, [])
     if plan["network"] == "inherit":
         found += [("allow" if access == "write" else "deny", (call, path + "/s")) for path, (access, _) in decided.items()
-                  for call in ("connect-unix", "bind-unix") if path.endswith(("/project", "/work", "/work2/x", "/docs", "/outside/secret"))]
+                  for call in ("connect-unix", "bind-unix") if path.endswith(("/project", "work", "work2/x", "/docs", "/outside/secret"))]
     else:
-        found += [("deny", ("connect-unix", f"{questions.PROJECT}/s")), ("deny", ("connect-unix", f"{questions.HOME}/work/socket"))]
+        found += [("deny", ("connect-unix", f"{questions.PROJECT}/s")), ("deny", ("connect-unix", f"{WORK}/socket"))]
     if stem != "20-protect-none":
         found += [("deny", (call, f"{questions.SCRATCH}/{name}")) for call in ("create", "write", "unlink")
                   for name in (".vscode/x", ".git/hooks/x", "sub/.ssh/x")]
@@ -185,8 +186,8 @@ def lifted_questions(root):
 
 MORE = {"22-protect-lifted": lifted_questions(f"{questions.PROJECT}/.vscode"),
           "07-workspace-git-commit": commit_questions(questions.PROJECT) + commit_questions(questions.SCRATCH),
-          "38-fence-commit": commit_questions(f"{questions.HOME}/work/repo") + commit_questions(questions.SCRATCH)
-          + commit_questions(f"{questions.HOME}/work2")}
+          "38-fence-commit": commit_questions(f"{WORK}/repo") + commit_questions(questions.SCRATCH)
+          + commit_questions(f"{WORK}2")}
 
 
 @functools.lru_cache(None)

@@ -1,5 +1,4 @@
 /* What sbx tells the first process of a macOS box arrives as it was told, and nothing else is taken for it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "posix/macos_block.h"
@@ -30,13 +29,6 @@ static void write_block(struct sbx_buf *out)
     sbx_macos_block_write(&block, out);
 }
 
-static void release(const struct sbx_macos_block *block)
-{
-    free((void *)(uintptr_t)block->parameters);
-    free((void *)(uintptr_t)block->argv);
-    free((void *)(uintptr_t)block->env);
-}
-
 static void what_is_written_is_read(void)
 {
     AUTO_BUF bytes;
@@ -58,7 +50,7 @@ static void what_is_written_is_read(void)
     CHECK_U64(block.memory_mebibytes, 64);
     CHECK_U64(block.limit_count, 1);
     CHECK_U64(block.limits[0].value, 7);
-    release(&block);
+    sbx_macos_block_release(&block);
 }
 
 static void a_block_that_is_cut_or_too_long_is_none(void)
