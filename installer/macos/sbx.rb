@@ -3,9 +3,8 @@
 class Sbx < Formula
   desc "Runs a command with exactly the access its manifest declares"
   homepage "https://example.org/sbx"
-  # The release archive of the sources and its SHA-256 are filled in by whoever publishes the tap.
-  url "file:///dev/null"
-  version "0.1.0"
+  # There is no release: whoever publishes the tap writes the address of the archive of sources here, and its sha256 below it.
+  url "https://example.org/sbx/sbx-0.1.0.tar.gz"
   license "Apache-2.0"
 
   depends_on "cmake" => :build

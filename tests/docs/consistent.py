@@ -97,7 +97,7 @@ def check_variables(root):
 def check_status(root):
     """The README's status of a backend is "in" just when a build has it."""
     built = "".join(document.read(root / name) for name in (
-        "posix/linux_backends.c", "posix/plain_backends.c", "win/platform_backends.c"))
+        "posix/linux_backends.c", "posix/macos_backends.c", "posix/plain_backends.c", "win/platform_backends.c"))
     text = document.read(root / "README.md")
     section = re.search(r"^## What is enforced where\n(.*?)^## ", text, re.M | re.S)
     rows = re.findall(r"^\| `([\w-]+)` \|.*\| (\w[\w ]*) \|$", section.group(1) if section else "", re.M)
