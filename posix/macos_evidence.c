@@ -3,6 +3,7 @@
 
 #include <libproc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/proc_info.h>
 #include <unistd.h>
 
@@ -77,6 +78,17 @@ static void ask_rules(struct sbx_evidence_list *list, const struct sbx_macos_hel
     }
 }
 
+/* Files of the system that nearly every policy closes or opens: as this one decides. */
+static void ask_system(struct sbx_evidence_list *list, const struct sbx_macos_held *held)
+{
+    static const char *const paths[] = {"/private/etc/master.passwd", "/usr/lib/dyld"};
+    for (size_t i = 0; i < SBX_COUNT(paths); i++) {
+        struct sbx_path path = {paths[i], strlen(paths[i]), SBX_PATH_MACOS};
+        struct sbx_decision decision = sbx_policy_decide(list->arena, held->policy, path);
+        ask_path(list, held->pid, "file-read-data", paths[i], decision.access >= SBX_ACCESS_READ);
+    }
+}
+
 /* Its streams, and the two pipe ends that close with exec. */
 static void ask_descriptors(struct sbx_evidence_list *list, pid_t pid)
 {
@@ -104,8 +116,7 @@ void sbx_macos_evidence(struct sbx_evidence_list *list, const struct sbx_macos_h
     ask_plain(list, pid, "appleevent-send");
     ask_plain(list, pid, "job-creation");
     ask_path(list, pid, "file-write-create", "/sbx-asks-about-this", false);
-    ask_path(list, pid, "file-read-data", "/private/etc/master.passwd", false);
-    ask_path(list, pid, "file-read-data", "/usr/lib/dyld", true);
+    ask_system(list, held);
     if (held->policy->network == SBX_NET_DENY) {
         ask_plain(list, pid, "network-inbound");
     }

@@ -38,6 +38,7 @@ None.
     "Makefile": "run: ## a\n",
     "tests/x.c": "",
     "posix/linux_backends.c": "{NULL}",
+    "posix/macos_backends.c": "",
     "posix/plain_backends.c": "{NULL}",
     "win/platform_backends.c": "{NULL}",
     "common/a.c": 'sbx_os_env(&arena, "SBX_SANDBOX"); env_path(arena, "HOME", &x);',

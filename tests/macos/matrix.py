@@ -27,8 +27,10 @@ def denied(rules, parts):
     for operation, question in parts:
         links = sbpl.chain(operation)
         concerned = [rule for rule in rules if any(name in links for name in rule.operations)]
+        matching = None
         for (self_or_below, case), sample in MATCHINGS.items():
-            matching = tuple(rule for rule in concerned if rule.matches(question, sample))
+            if matching is None or "path" in question:  # only paths are compared in several ways
+                matching = tuple(rule for rule in concerned if rule.matches(question, sample))
             found |= {(order, unfiltered, self_or_below, case, terminal)
                       for order, unfiltered, _, _, terminal in decided(matching, operation)}
     return found

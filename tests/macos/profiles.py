@@ -49,8 +49,7 @@ def paths():
     for root in (f"{questions.PROJECT}/sub", f"{questions.PROJECT}/out", f"{WORK}/nested/a", f"{questions.HOME}/cache",
                  f"{WORK}2", *(f"{questions.PROJECT}/{name}" for name in (
                      "vendor/patches", "code", "code/secrets/tmp", "with space", ".vscode"))):
-        found += [f"{root}/{name}" for name in (".git", ".git/config", ".git/hooks/pre-commit", ".git/index", ".vscode/tasks.json",
-                                                "sbx.toml", ".ssh")]
+        found += [f"{root}/{name}" for name in (".git", ".git/config", ".vscode/tasks.json")]
     for root in (questions.PROJECT,):
         found += [f"{root}/{name}" for name in (*PROTECTED, *GIT_PARTS, ".git/index", ".git/HEAD", ".git/objects/ab/cd",
                                                 ".git/hooks/pre-commit", ".git/modules/m/index", ".vscode/tasks.json", ".gitx")]
@@ -76,13 +75,12 @@ def asked_of_files(manifest):
     asked = []
     decided = decisions(manifest)
     for path, (access, file_only) in decided.items():
-        closed = "deny" if access != "write" else "allow"
         asked.append(("deny" if access == "none" else "allow", ("read", path)))
-        asked.append((closed, ("write", path)))
-        if access == "none":
-            asked += [("deny", ("exists", path)), ("deny", ("map", path)), ("deny", ("exec", path))] if not is_way(path, decided) else []
-        if access != "write" and not file_only:
-            asked += [("deny", (call, path)) for call in ("create", "mkdir", "symlink", "unlink", "chmod", "xattr")]
+        asked.append(("deny" if access != "write" else "allow", ("write", path)))
+        if access == "none" and not is_way(path, decided):
+            asked += [("deny", ("exists", path)), ("deny", ("exec", path)), ("deny", ("create", path))]
+        if access == "read" and not file_only:
+            asked += [("deny", (call, path)) for call in ("create", "mkdir", "symlink", "unlink", "chmod")]
             asked.append(("deny", ("link", path, f"{questions.SCRATCH}/x")))
     return asked, decided
 

@@ -10,8 +10,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <sys/xattr.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/xattr.h>
+#endif
 
 #include "common/os.h"
 #include "posix/fd.h"
@@ -142,6 +145,7 @@ static void owners_are_seen(void)
     CHECK(!info_of(path).is_admins);
 }
 
+#ifdef __linux__
 /* Nobody (65534) may write; the bytes are the kernel's own form of an ACL, version 2. */
 static void acl_writers_are_seen(void)
 {
@@ -162,6 +166,7 @@ static void acl_writers_are_seen(void)
     }
     CHECK(info_of(path).others_may_write);
 }
+#endif
 
 static void written_files_are_private(void)
 {
@@ -413,7 +418,9 @@ static const struct sbx_test tests[] = {
     {"what the caller may do to a file is known before", what_the_caller_may_is_known_before},
     {"a file that group or others may write says so", writers_are_seen},
     {"a file of another user says so", owners_are_seen},
+#ifdef __linux__
     {"a file that an ACL lets others write says so", acl_writers_are_seen},
+#endif
     {"what sbx writes is private whatever the umask", written_files_are_private},
     {"leftovers of killed writers are removed, of living ones kept", leftovers_are_removed},
     {"a link is followed for its name and replaced on writing", links_are_followed_or_replaced},
