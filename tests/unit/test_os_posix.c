@@ -49,7 +49,7 @@ static void odd_files_do_not_hang(void)
 
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof address.sun_path, "%s", scratch("socket"));
-    AUTO_FD fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    AUTO_FD fd = socket(AF_UNIX, SOCK_STREAM, 0);
     CHECK_INT(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
     CHECK_CODE(try_read(address.sun_path), SBX_E_INVALID, &err);
     struct sbx_file_info info;
