@@ -10,6 +10,7 @@
 #include "posix/linux_mounted.h"
 #include "posix/linux_native.h"
 #include "posix/linux_userns.h"
+#include "posix/terminal.h"
 
 #include "common/base/banned.h"
 
@@ -97,12 +98,7 @@ static enum sbx_code set_mounts(struct sbx_launch *launch, struct sbx_mounts *mo
     }
     mounts->has_own_order = true;
     plan->flags |= SBX_INIT_IS_FIRST | SBX_INIT_BUILDS;
-    if (launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL) {
-        plan->flags |= SBX_INIT_OWN_NETWORK;
-    }
     plan->mounts = sbx_init_block_array(&launch->block, rows, mounts->count, sizeof rows[0]);
-    plan->user = launch->account.user;
-    plan->group = launch->account.group;
     return SBX_OK;
 }
 
@@ -118,22 +114,41 @@ static void verify(struct sbx_launch *launch, const struct sbx_report *report)
                                                      .probe = report->raw});
 }
 
-enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
-                                 struct sbx_err *err)
+/* What sbx-init can do before it has the block: see init/build.c. */
+enum sbx_code sbx_native_box(struct sbx_launch *launch, struct sbx_err *err)
 {
-    static const char *const argv[] = {"sbx-init", NULL};
     static const char *const no_environment[] = {NULL};
-    enum sbx_code code = sbx_launch_setup_failed(sbx_mounted_prepare(launch, mounts, err), err);
-    if (code == SBX_OK) {
-        code = set_mounts(launch, mounts, err);
+    bool has_network = launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL;
+    const char **argv = SBX_NEW_ARRAY(launch->arena, const char *, 3);
+    if (argv == NULL) {
+        return sbx_err_nomem(err);
     }
+    argv[0] = "sbx-init";
+    argv[1] = sbx_arena_printf(launch->arena, "%u %u %d", (unsigned)launch->account.user,
+                               (unsigned)launch->account.group, has_network);
     launch->box.program = "/proc/self/fd/3";
     launch->box.argv = argv;
     launch->box.env = no_environment;
     launch->box.is_namespace = true;
     launch->box.fork = sbx_native_fork;
     launch->enter = sbx_native_enter;
+    return argv[1] == NULL ? sbx_err_nomem(err) : SBX_OK;
+}
+
+static void look(struct sbx_launch *launch, const struct sbx_report *report)
+{
+    sbx_mounted_look(launch, (const struct sbx_mounts *)launch->state, report->helper);
+}
+
+enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
+                                 struct sbx_err *err)
+{
+    enum sbx_code code = sbx_launch_setup_failed(sbx_mounted_prepare(launch, mounts, err), err);
+    if (code == SBX_OK) {
+        code = set_mounts(launch, mounts, err);
+    }
     launch->state = mounts;
+    launch->look = look;
     launch->verify = verify;
     return code;
 }
@@ -157,11 +172,20 @@ static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *
 {
     AUTO_LAUNCH launch = {.session = session};
     AUTO_MOUNTS mounts = {0};
+    launch.is_trial = verify_box == stop_held;
+    /* A killed sbx could not give a terminal back: then a keeper of its own does. */
+    launch.is_inside = !plan->wants_terminal && !sbx_terminal_is_there();
     enum sbx_code code = sbx_launch_open(&launch, arena, plan, err);
+    if (code == SBX_OK) {
+        code = sbx_native_box(&launch, err);
+    }
+    /* Its first process makes namespaces while we look at the files. */
+    if (code == SBX_OK) {
+        code = sbx_launch_begin(&launch, err);
+    }
     if (code == SBX_OK) {
         code = sbx_native_prepare(&launch, &mounts, err);
     }
-    launch.is_trial = verify_box == stop_held;
     launch.verify = verify_box;
     return code == SBX_OK ? sbx_launch_run(&launch, out, err) : code;
 }

@@ -38,6 +38,8 @@ struct sbx_box_fd {
     int from, to;
 };
 
+struct sbx_box_child;
+
 struct sbx_box {
     const char *program;     /* absolute */
     const char *const *argv; /* ends with NULL */
@@ -57,7 +59,8 @@ struct sbx_box {
     struct sbx_box_share *share;
 
     void *state;                         /* of these five, any of which may be NULL */
-    pid_t (*fork)(void *state);          /* makes the helper inside new namespaces, as fork(2) */
+    /* Makes the helper inside new namespaces: sbx_box_child_main with this. As fork(2), but returns only here. */
+    pid_t (*fork)(void *state, const struct sbx_box_child *child);
     bool (*enter)(void *state);          /* in the helper, before exec */
     enum sbx_limit (*tick)(void *state); /* a limit that was passed */
     void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */

@@ -1,5 +1,9 @@
 /* What sbx and sbx-init, the first process of a box, say to each other: one sealed block of memory that says
- * what to do, one pipe of orders, one of reports. Shared by both programs, so only fixed-width types. */
+ * what to do, one pipe of orders, one of reports. Shared by both programs, so only fixed-width types.
+ *
+ * An sbx-init that builds the box is started before there is a block, with one argument: "USER GROUP NETWORK", the only
+ * identities that are mapped, and 1 for a network of its own. It does what takes no more than that, then waits for
+ * SBX_ORDER_BUILD. */
 #ifndef SBX_POSIX_INIT_PLAN_H
 #define SBX_POSIX_INIT_PLAN_H
 
@@ -33,8 +37,7 @@ enum {
     SBX_INIT_NO_LANDLOCK = 1u << 3,  /* this kernel has none */
     SBX_INIT_BUILDS = 1u << 4,       /* it was born in new namespaces and builds the box itself */
     SBX_INIT_HOST_ROOT = 1u << 5, /* to build: the first mount is the host's root, kept in place */
-    SBX_INIT_OWN_NETWORK = 1u << 6, /* to build: the network namespace is new, its loopback down */
-    SBX_INIT_WAITS = 1u << 7,       /* the command comes later: the block says nothing about it */
+    SBX_INIT_WAITS = 1u << 6,     /* the command comes later: the block says nothing about it */
 };
 
 /* Arrays of the block: where they start (from the block's first byte, 8-byte aligned) and how many
@@ -129,7 +132,8 @@ struct sbx_init_plan {
     struct sbx_init_filter names;                    /* count 0: creation is not watched */
     uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
     struct sbx_init_array mounts;                    /* to build, parents first */
-    uint32_t user, group;                            /* to build: the only ones that are mapped */
+    uint32_t most_seconds; /* the box ends then, even if nobody says so; 0: it may stay */
+    uint32_t unused;
 };
 
 /* A box that waits: the held process gets one message, a block with the three streams (SCM_RIGHTS). Of the block only
@@ -149,6 +153,7 @@ struct sbx_init_result {
  * of these. */
 enum {
     SBX_ORDER_GROUP = 128,
+    SBX_ORDER_BUILD = 250,    /* the block is sealed; the first of all orders where sbx-init builds */
     SBX_ORDER_STOP = 251,     /* every process of the box */
     SBX_ORDER_CONTINUE = 252, /* likewise */
     SBX_ORDER_RELEASE = 253,  /* everything was read back and is right: start the command */
@@ -158,6 +163,7 @@ enum {
 
 enum {
     SBX_SAID_FAILED,  /* value: step, raw: errno, text: path, if it is about one */
+    SBX_SAID_BUILT,   /* the box stands, with all its mounts; nothing is confined yet */
     SBX_SAID_HELD,    /* value: number of the held process in the box, raw: errno of the probe */
     SBX_SAID_STARTED, /* the command's first instruction runs */
     SBX_SAID_STOPPED, /* value: signal */

@@ -73,6 +73,16 @@ static void set_limits(struct sbx_launch *launch)
         sbx_init_block_array(&launch->block, limits.items, limits.count, sizeof limits.items[0]);
 }
 
+/* The time of a box that waits has not begun, and without a namespace a first process cannot end the others. */
+static void set_most_time(struct sbx_launch *launch)
+{
+    enum { LATER = 2 }; /* the keeper's request and its grace come first */
+    uint64_t timeout_ns = launch->plan->timeout_ns;
+    if (timeout_ns != 0 && launch->is_inside && timeout_ns / SECOND_NS < INT32_MAX) {
+        launch->block.plan.most_seconds = (uint32_t)(timeout_ns / SECOND_NS) + LATER;
+    }
+}
+
 static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 {
     const struct sbx_plan *plan = launch->plan;
@@ -249,6 +259,7 @@ static void begin_block(struct sbx_launch *launch)
     inside->argv = sbx_init_block_texts(&launch->block, launch->is_warm ? nothing : plan->command);
     inside->env = sbx_init_block_texts(&launch->block, launch->env);
     set_limits(launch);
+    set_most_time(launch);
     choose_filters(launch);
 }
 
@@ -275,10 +286,10 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     launch->landlock_abi = plan->facts->landlock_abi;
     launch->init_fd = launch->plan_fd = launch->diagnostics_fd = -1;
     launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
-    launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
+    launch->box.terminal_fd = launch->box.terminal_slave_fd = launch->early.mounts_fd = -1;
     sbx_init_block_init(&launch->block);
     sbx_evidence_init(&launch->evidence, arena);
-    launch->adopts = !launch->is_warm && sbx_orphans_adopt();
+    launch->adopts = !launch->is_warm && !launch->is_inside && sbx_orphans_adopt();
     enum sbx_code code = launch->is_warm ? no_command(launch) : find_command(launch, err);
     if (code == SBX_OK) {
         code = sbx_account_find(plan->policy, &launch->account, err);
@@ -295,10 +306,14 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     if (code == SBX_OK) {
         code = sbx_init_program(&launch->init_fd, err);
     }
+    if (code == SBX_OK) {
+        code = sbx_init_block_open(&launch->plan_fd, err);
+    }
     if (code != SBX_OK) {
         return code;
     }
     begin_block(launch);
+    sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
     sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
     sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
     sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
@@ -310,10 +325,12 @@ void sbx_launch_close(struct sbx_launch *launch)
     if (launch->arena == NULL) {
         return;
     }
+    sbx_attend_abandon(&launch->attendant);
     int *const owned[] = {
         &launch->init_fd,    &launch->plan_fd,         &launch->diagnostics_fd,
         &launch->orders[0],  &launch->orders[1],       &launch->reports[0],
-        &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd};
+        &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd,
+        &launch->early.mounts_fd};
     for (size_t i = 0; i < SBX_COUNT(owned); i++) {
         sbx_fd_close(owned[i]);
     }
@@ -379,28 +396,32 @@ static enum sbx_code seal_block(struct sbx_launch *launch, struct sbx_err *err)
     }
     launch->block.plan.filters =
         sbx_init_block_array(&launch->block, filters, launch->filter_count, sizeof filters[0]);
-    enum sbx_code code = sbx_init_block_seal(&launch->block, &launch->plan_fd, err);
-    if (code == SBX_OK) {
-        sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
-    }
-    return code;
+    return sbx_init_block_seal(&launch->block, launch->plan_fd, err);
 }
 
-/* The keeper has them now; kept open here, their end of file would never come. */
-static void parted(void *state)
+static void part_from_helper(struct sbx_launch *launch)
 {
-    sbx_launch_part((struct sbx_launch *)state);
+    sbx_fd_close(&launch->orders[0]);
+    sbx_fd_close(&launch->reports[1]);
+    sbx_fd_close(&launch->box.terminal_slave_fd);
 }
 
 void sbx_launch_part(struct sbx_launch *launch)
 {
-    sbx_fd_close(&launch->orders[0]);
-    sbx_fd_close(&launch->orders[1]);
-    sbx_fd_close(&launch->reports[1]);
-    sbx_fd_close(&launch->box.terminal_slave_fd);
-    sbx_fd_close(&launch->box.terminal_fd);
-    sbx_heir_dismiss(&launch->heir);
-    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
+    part_from_helper(launch);
+    if (!launch->is_inside) {
+        sbx_fd_close(&launch->orders[1]);
+        sbx_fd_close(&launch->box.terminal_fd);
+        sbx_heir_dismiss(&launch->heir);
+    }
+}
+
+static void look(void *state, const struct sbx_report *built)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    if (launch->look != NULL) {
+        launch->look(launch, built);
+    }
 }
 
 static bool verify(void *state, const struct sbx_report *held)
@@ -460,10 +481,16 @@ void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *o
 
 enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
 {
+    static const unsigned char build = SBX_ORDER_BUILD;
     enum sbx_code code = seal_block(launch, err);
-    if (code != SBX_OK) {
-        return code;
+    if (code == SBX_OK && launch->box.fork != NULL) {
+        (void)!sbx_fd_write_all(launch->orders[1], &build, 1); /* a dead helper shows elsewhere */
     }
+    return code;
+}
+
+void sbx_launch_fill(struct sbx_launch *launch)
+{
     struct sbx_box *box = &launch->box;
     box->fds = launch->fds;
     box->fd_count = launch->fd_count;
@@ -482,6 +509,29 @@ enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
     box->tick_ms = 50;
     box->account = account;
     box->undo = undo;
+}
+
+enum sbx_code sbx_launch_begin(struct sbx_launch *launch, struct sbx_err *err)
+{
+    sbx_launch_fill(launch);
+    launch->run = (struct sbx_plain_run){
+        .timeout_ns = launch->plan->timeout_ns,
+        .max_output_bytes = launch->plan->policy->limits.output_bytes,
+    };
+    launch->attend = (struct sbx_attend){
+        .run = &launch->run,
+        .box = &launch->box,
+        .is_inside = launch->is_inside,
+        .is_trial = launch->is_trial,
+        .state = launch,
+        .look = look,
+        .verify = verify,
+    };
+    if (!sbx_attend_begin(&launch->attendant, &launch->attend)) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "fork", "cannot start a process");
+    }
+    part_from_helper(launch);
     return SBX_OK;
 }
 
@@ -489,24 +539,15 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
                              struct sbx_err *err)
 {
     enum sbx_code code = sbx_launch_seal(launch, err);
+    if (code == SBX_OK && launch->attendant.plan == NULL) {
+        code = sbx_launch_begin(launch, err);
+    }
     if (code != SBX_OK) {
         return code;
     }
-    struct sbx_plain_run run = {
-        .timeout_ns = launch->plan->timeout_ns,
-        .max_output_bytes = launch->plan->policy->limits.output_bytes,
-    };
-    struct sbx_attend attend = {.run = &run,
-                                .box = &launch->box,
-                                .is_trial = launch->is_trial,
-                                .state = launch,
-                                .parted = parted,
-                                .verify = verify};
-    struct sbx_report final = {0};
-    if (!sbx_attend(&attend, &final)) {
-        int raw = errno;
-        return sbx_err_errno(err, raw, "fork", "cannot start a process");
-    }
+    sbx_launch_part(launch);
+    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
+    struct sbx_report final = sbx_attend_end(&launch->attendant);
     if (final.kind == SBX_REPORT_STOPPED &&
         launch->adopts) { /* the keeper was killed: the box is ours */
         sbx_orphans_end();

@@ -39,7 +39,9 @@ void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text);
 noreturn void init_fail(int32_t step, long answer);
 noreturn void init_fail_at(int32_t step, long answer, const char *path);
 
-/* build.c: the box itself, where no helper has built it. Ends the box on failure. */
+/* build.c: the box itself, where no helper has built it: what takes no block, and the rest. Each one ends the box on
+ * failure. */
+void init_begin(const char *text);
 void init_build(const struct init *init);
 
 /* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */

@@ -16,6 +16,7 @@
 enum {
     TERM = 15,
     KILL = 9,
+    ALARM = 14,
     CHILD = 17,
     CONT = 18,
     STOP = 19,
@@ -167,6 +168,9 @@ static void reap(struct init *init)
 {
     struct signalfd_siginfo info;
     while (SYS3(read, init->signals_fd, &info, sizeof info) > 0) {
+        if (info.ssi_signo == ALARM) {
+            end_now(init);
+        }
     }
     for (;;) {
         int status = 0;
@@ -192,8 +196,8 @@ static void wait_for_end(const struct init *init)
 
 noreturn void init_watch(struct init *init)
 {
-    const uint64_t ended = UINT64_C(1) << (CHILD - 1);
-    long fd = SYS4(signalfd4, -1, &ended, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
+    const uint64_t heard = UINT64_C(1) << (CHILD - 1) | UINT64_C(1) << (ALARM - 1);
+    long fd = SYS4(signalfd4, -1, &heard, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
     if (fd < 0) {
         init_fail(SBX_INIT_STEP_FORK, fd);
     }
