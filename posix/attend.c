@@ -156,6 +156,9 @@ static void on_report(void *state, const struct sbx_report *report)
     case SBX_REPORT_HELD:
         order(attendant,
               plan->verify(plan->state, report) ? SBX_CONTROL_RELEASE : SBX_CONTROL_CANCEL);
+        if (plan->settle != NULL) {
+            plan->settle(plan->state);
+        }
         break;
     case SBX_REPORT_STOPPED:
         attendant->stopped_by = report->signal;
@@ -331,8 +334,8 @@ bool sbx_attend_begin(struct sbx_attendant *attendant, const struct sbx_attend *
         sbx_signals_look(&attendant->signals);
     } else {
         sbx_signals_catch(&attendant->signals, attendant->event_write);
+        attendant->has_signals = true;
     }
-    attendant->has_signals = true;
     attendant->kept = (struct sbx_keeper_plan){
         .run = plan->run,
         .path = plan->path,

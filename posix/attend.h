@@ -19,6 +19,8 @@ struct sbx_attend {
     void (*look)(void *state, const struct sbx_report *built);
     /* The command of a box is held; the answer says whether it may run. */
     bool (*verify)(void *state, const struct sbx_report *held);
+    /* It runs: what is not needed any more can go while there is time. NULL: nothing. */
+    void (*settle)(void *state);
 };
 
 /* Its parts are attend.c's own. Zero: nothing to abandon. */

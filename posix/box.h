@@ -49,7 +49,8 @@ struct sbx_box {
     int orders_fd;      /* write end to the first process */
     int reports_fd;     /* read end, not blocking */
     int diagnostics_fd; /* what the helper itself says; the command's standard error is another */
-    int helper_orders_fd, helper_reports_fd; /* the other ends, closed in the keeper */
+    int hold_fd;        /* write end to the held process: one byte lets it go */
+    int helper_orders_fd, helper_reports_fd, helper_hold_fd; /* the other ends, closed in the keeper */
     int terminal_fd;                         /* master of the box's own terminal; -1: none */
     int terminal_slave_fd;                   /* closed in the keeper */
     bool is_namespace;   /* its first process is pid 1 and alone sees the others */
@@ -66,6 +67,7 @@ struct sbx_box {
     void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */
     void (*undo)(void *state);                                 /* no process is left */
     int tick_ms;
+    bool has_undo; /* there is something on the host that only goes when the box is empty */
 };
 
 /* Between fork and exec, with all signals blocked. */

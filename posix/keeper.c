@@ -213,10 +213,19 @@ static bool is_resize(const struct sbx_keeper *keeper, unsigned char order)
            (order == SIGWINCH || order == (SBX_ORDER_GROUP | SIGWINCH));
 }
 
+/* Straight to the process that is held. That its program cannot be executed is told as a failure. */
+static void release(struct sbx_keeper *keeper)
+{
+    (void)!sbx_fd_write_all(keeper->plan->box->hold_fd, "", 1);
+    keeper->outcome.started = true;
+}
+
 void sbx_keeper_order(struct sbx_keeper *keeper, unsigned char what)
 {
     if (what == SBX_CONTROL_CANCEL) {
         cancel(keeper);
+    } else if (what == SBX_CONTROL_RELEASE) {
+        release(keeper);
     } else if (is_resize(keeper, what)) {
         sbx_terminal_resize(&keeper->streams.terminal); /* the kernel tells whom it concerns */
     } else {
@@ -263,6 +272,10 @@ static void box_failed(struct sbx_keeper *keeper, const struct sbx_said *said)
 
 static void box_ended(struct sbx_keeper *keeper, const struct sbx_said *said)
 {
+    struct sbx_init_usage usage = {0};
+    memcpy(&usage, said->text, said->length < sizeof usage ? said->length : sizeof usage);
+    keeper->outcome.cpu_ns = usage.cpu_ns;
+    keeper->outcome.peak_memory_bytes = usage.peak_memory_bytes;
     keeper->status = said->value;
     keeper->has_status = true;
     keeper->outcome.wall_ns = sbx_os_monotonic_ns() - keeper->begin_ns;
@@ -292,9 +305,6 @@ static void on_said(void *state, const struct sbx_said *said)
     case SBX_SAID_HELD:
         report(keeper, &(struct sbx_report){
             .kind = SBX_REPORT_HELD, .pid = said->value, .helper = keeper->child, .raw = said->raw});
-        break;
-    case SBX_SAID_STARTED:
-        keeper->outcome.started = true;
         break;
     case SBX_SAID_STOPPED:
         sbx_terminal_give_back(&keeper->streams.terminal);
@@ -528,10 +538,14 @@ static bool start(struct sbx_keeper *keeper)
     return child > 0 && keeper->wake_fd >= 0;
 }
 
+/* Of a box that ended by itself it was told. */
 static void count_usage(struct sbx_keeper *keeper)
 {
     struct sbx_outcome *outcome = &keeper->outcome;
     struct rusage *usage = &keeper->usage;
+    if (keeper->has_status && keeper->plan->is_inside) {
+        return;
+    }
     if (keeper->plan->is_inside || getrusage(RUSAGE_CHILDREN, usage) == 0) {
         uint64_t seconds = (uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec;
         uint64_t micros = (uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec;
@@ -616,17 +630,46 @@ void sbx_keeper_start(struct sbx_keeper *keeper, const struct sbx_keeper_plan *p
     }
 }
 
+/* A first process that has said how the command ended is alone in its namespace, and has nothing left to do but to end.
+ * Who waits for the answer need not wait for the end of the namespace, which takes the kernel its time. */
+static bool is_answered(const struct sbx_keeper *keeper)
+{
+    return keeper->plan->is_inside && keeper->has_status;
+}
+
+void sbx_keeper_limit(struct sbx_keeper *keeper, uint64_t timeout_ns)
+{
+    keeper->deadline_ns = timeout_ns == 0 ? 0 : keeper->begin_ns + timeout_ns;
+}
+
 bool sbx_keeper_step(struct sbx_keeper *keeper)
 {
-    if (!keeper->must_end && keeper->child != 0) {
+    if (!keeper->must_end && keeper->child != 0 && !is_answered(keeper)) {
         wait_for_events(keeper);
     }
-    return !keeper->must_end && keeper->child != 0;
+    return !keeper->must_end && keeper->child != 0 && !is_answered(keeper);
+}
+
+static bool leaves_rest;
+
+void sbx_keeper_leave_rest(void)
+{
+    leaves_rest = true;
+}
+
+/* What is on the host because of the box can only go when it is empty. */
+static bool may_leave(const struct sbx_keeper *keeper)
+{
+    return leaves_rest && !keeper->must_end && is_answered(keeper) && !keeper->plan->box->has_undo;
 }
 
 void sbx_keeper_end(struct sbx_keeper *keeper)
 {
-    end_tree(keeper);
+    if (may_leave(keeper)) {
+        keeper->is_ended = true;
+    } else {
+        end_tree(keeper);
+    }
     read_reports(keeper);
     if (keeper->birth_fd >= 0) {
         read_birth(keeper);
@@ -664,7 +707,8 @@ static void send_report(void *state, const struct sbx_report *message)
 /* Ends that are the box's: held here, their end of file would never come. */
 static void leave_to_box(const struct sbx_box *box)
 {
-    const int theirs[] = {box->helper_orders_fd, box->helper_reports_fd, box->terminal_slave_fd};
+    const int theirs[] = {box->helper_orders_fd, box->helper_reports_fd, box->helper_hold_fd,
+                          box->terminal_slave_fd};
     for (size_t i = 0; i < SBX_COUNT(theirs); i++) {
         if (theirs[i] >= 0) {
             (void)close(theirs[i]);

@@ -96,6 +96,13 @@ void sbx_keeper_end(struct sbx_keeper *keeper);
 
 void sbx_keeper_order(struct sbx_keeper *keeper, unsigned char order);
 
+/* The time limit, when it was not known at the start; 0: none. It counts from there all the same. */
+void sbx_keeper_limit(struct sbx_keeper *keeper, uint64_t timeout_ns);
+
+/* From now on, for a program that ends soon after: the first process of a box that is just ending is not waited for, and
+ * left to the system. Every other process of the box is gone all the same. */
+void sbx_keeper_leave_rest(void);
+
 /* Nobody waits for the answer any more. */
 void sbx_keeper_caller_gone(struct sbx_keeper *keeper);
 

@@ -185,6 +185,7 @@ static enum sbx_code make_pipes(struct sbx_launch *launch, struct sbx_err *err)
 {
     if (!sbx_fd_pipe(&launch->orders[0], &launch->orders[1]) ||
         !sbx_fd_pipe(&launch->reports[0], &launch->reports[1]) ||
+        (!launch->is_warm && !sbx_fd_pipe(&launch->hold[0], &launch->hold[1])) ||
         !sbx_fd_set_nonblocking(launch->reports[0])) {
         int raw = errno;
         return sbx_err_errno(err, raw, "pipe2", "cannot make the pipes of the box");
@@ -278,31 +279,15 @@ void sbx_launch_look(struct sbx_launch *launch, struct sbx_arena *arena,
     begin_block(launch);
 }
 
-enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
-                              const struct sbx_plan *plan, struct sbx_err *err)
+enum sbx_code sbx_launch_ready(struct sbx_launch *launch, struct sbx_err *err)
 {
-    launch->arena = arena;
-    launch->plan = plan;
-    launch->landlock_abi = plan->facts->landlock_abi;
+    launch->is_ready = true;
     launch->init_fd = launch->plan_fd = launch->diagnostics_fd = -1;
     launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
+    launch->hold[0] = launch->hold[1] = -1;
     launch->box.terminal_fd = launch->box.terminal_slave_fd = launch->early.mounts_fd = -1;
     sbx_init_block_init(&launch->block);
-    sbx_evidence_init(&launch->evidence, arena);
-    launch->adopts = !launch->is_warm && !launch->is_inside && sbx_orphans_adopt();
-    enum sbx_code code = launch->is_warm ? no_command(launch) : find_command(launch, err);
-    if (code == SBX_OK) {
-        code = sbx_account_find(plan->policy, &launch->account, err);
-    }
-    if (code == SBX_OK) {
-        code = make_group(launch, err);
-    }
-    if (code == SBX_OK) {
-        code = make_pipes(launch, err);
-    }
-    if (code == SBX_OK) {
-        code = make_terminal(launch, err);
-    }
+    enum sbx_code code = make_pipes(launch, err);
     if (code == SBX_OK) {
         code = sbx_init_program(&launch->init_fd, err);
     }
@@ -312,25 +297,58 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
     if (code != SBX_OK) {
         return code;
     }
-    begin_block(launch);
     sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
     sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
     sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
     sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
+    if (!launch->is_warm) {
+        sbx_launch_pass(launch, launch->hold[0], SBX_INIT_FD_HOLD);
+    }
     return SBX_OK;
+}
+
+enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
+                              const struct sbx_plan *plan, struct sbx_err *err)
+{
+    launch->arena = arena;
+    launch->plan = plan;
+    launch->landlock_abi = plan->facts->landlock_abi;
+    sbx_evidence_init(&launch->evidence, arena);
+    if (!launch->is_ready) {
+        enum sbx_code ready = sbx_launch_ready(launch, err);
+        if (ready != SBX_OK) {
+            return ready;
+        }
+    }
+    launch->adopts = !launch->is_warm && !launch->is_inside && sbx_orphans_adopt();
+    enum sbx_code code = launch->is_warm ? no_command(launch) : find_command(launch, err);
+    if (code == SBX_OK) {
+        code = sbx_account_find(plan->policy, &launch->account, err);
+    }
+    if (code == SBX_OK) {
+        code = make_group(launch, err);
+    }
+    if (code == SBX_OK) {
+        code = make_terminal(launch, err);
+    }
+    if (code == SBX_OK) {
+        begin_block(launch);
+    }
+    return code;
 }
 
 void sbx_launch_close(struct sbx_launch *launch)
 {
-    if (launch->arena == NULL) {
+    if (!launch->is_ready) {
         return;
     }
+    launch->is_ready = false;
     sbx_attend_abandon(&launch->attendant);
     int *const owned[] = {
         &launch->init_fd,    &launch->plan_fd,         &launch->diagnostics_fd,
         &launch->orders[0],  &launch->orders[1],       &launch->reports[0],
         &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd,
-        &launch->early.mounts_fd};
+        &launch->hold[0],    &launch->hold[1],         &launch->early.mounts_fd};
     for (size_t i = 0; i < SBX_COUNT(owned); i++) {
         sbx_fd_close(owned[i]);
     }
@@ -403,6 +421,7 @@ static void part_from_helper(struct sbx_launch *launch)
 {
     sbx_fd_close(&launch->orders[0]);
     sbx_fd_close(&launch->reports[1]);
+    sbx_fd_close(&launch->hold[0]);
     sbx_fd_close(&launch->box.terminal_slave_fd);
 }
 
@@ -411,6 +430,7 @@ void sbx_launch_part(struct sbx_launch *launch)
     part_from_helper(launch);
     if (!launch->is_inside) {
         sbx_fd_close(&launch->orders[1]);
+        sbx_fd_close(&launch->hold[1]);
         sbx_fd_close(&launch->box.terminal_fd);
         sbx_heir_dismiss(&launch->heir);
     }
@@ -427,6 +447,18 @@ static void look(void *state, const struct sbx_report *built)
 static bool verify(void *state, const struct sbx_report *held)
 {
     return sbx_launch_verify((struct sbx_launch *)state, held);
+}
+
+/* Nothing is read back any more. */
+static void settle(void *state)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    sbx_fd_close(&launch->init_fd);
+    sbx_fd_close(&launch->plan_fd);
+    sbx_fd_close(&launch->early.mounts_fd);
+    if (launch->settle != NULL) {
+        launch->settle(launch);
+    }
 }
 
 bool sbx_launch_verify(struct sbx_launch *launch, const struct sbx_report *held)
@@ -498,6 +530,8 @@ void sbx_launch_fill(struct sbx_launch *launch)
     box->reports_fd = launch->reports[0];
     box->helper_orders_fd = launch->orders[0];
     box->helper_reports_fd = launch->reports[1];
+    box->hold_fd = launch->hold[1];
+    box->helper_hold_fd = launch->hold[0];
     box->diagnostics_fd = launch->diagnostics_fd;
     /* Merged streams stay one: their order would be lost. */
     box->watches_stderr =
@@ -509,6 +543,7 @@ void sbx_launch_fill(struct sbx_launch *launch)
     box->tick_ms = 50;
     box->account = account;
     box->undo = undo;
+    box->has_undo = launch->cgroup.version != SBX_CGROUP_NONE || launch->scratch[0] != '\0';
 }
 
 enum sbx_code sbx_launch_begin(struct sbx_launch *launch, struct sbx_err *err)
@@ -526,6 +561,7 @@ enum sbx_code sbx_launch_begin(struct sbx_launch *launch, struct sbx_err *err)
         .state = launch,
         .look = look,
         .verify = verify,
+        .settle = settle,
     };
     if (!sbx_attend_begin(&launch->attendant, &launch->attend)) {
         int raw = errno;
@@ -546,6 +582,9 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
         return code;
     }
     sbx_launch_part(launch);
+    if (launch->is_inside) {
+        sbx_keeper_limit(launch->attendant.keeper, launch->plan->timeout_ns);
+    }
     sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
     struct sbx_report final = sbx_attend_end(&launch->attendant);
     if (final.kind == SBX_REPORT_STOPPED &&

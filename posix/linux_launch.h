@@ -43,6 +43,7 @@ struct sbx_launch {
     struct sbx_account account;            /* whom the box runs as */
     const struct sbx_session_net *session; /* the network it shares; NULL: one of its own */
     struct sbx_cgroup cgroup;
+    bool is_ready;
     bool is_warm;         /* set before it is opened: the box is built without a command (pool.h) */
     bool is_inside;       /* likewise: sbx is its own keeper (keeper.h) */
     bool is_trial;        /* likewise: the command never will be let go */
@@ -53,7 +54,7 @@ struct sbx_launch {
     char scratch[512];     /* a private directory on the host; "": none */
 
     int init_fd, plan_fd, diagnostics_fd;
-    int orders[2], reports[2]; /* read end, write end */
+    int orders[2], reports[2], hold[2]; /* read end, write end */
     struct sbx_box_share *share;
     struct sbx_box_fd fds[SBX_BOX_FDS];
     size_t fd_count;
@@ -75,7 +76,13 @@ struct sbx_launch {
     void (*look)(struct sbx_launch *launch, const struct sbx_report *built);
     /* Reads back what is the backend's own, of the box that `held` tells about. The evidence decides. */
     void (*verify)(struct sbx_launch *launch, const struct sbx_report *held);
+    /* What the backend kept until then; NULL: nothing. */
+    void (*settle)(struct sbx_launch *launch);
 };
+
+/* What every launch has and no plan decides: pipes, sbx-init, an empty block. The plan's part follows with
+ * sbx_launch_open, which does this too where it was not done. */
+enum sbx_code sbx_launch_ready(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
 
 /* Finds the command, makes its environment, limits, filters and pipes; recovers what dead runs left. Without a command
  * there are no program, arguments and variables, and the calling process adopts no orphans. */

@@ -202,7 +202,7 @@ static enum sbx_code start_keeper(struct sbx_pool_box *box, uint64_t *inode, str
         return code;
     }
     sbx_launch_pass(launch, ends.result, SBX_INIT_FD_RESULT);
-    sbx_launch_pass(launch, ends.command, SBX_INIT_FD_COMMAND);
+    sbx_launch_pass(launch, ends.command, SBX_INIT_FD_HOLD);
     launch->box.is_warm = true;
     launch->box.timer_fd = box->timer_fd;
     sbx_launch_fill(launch);

@@ -26,10 +26,8 @@ static void must(int32_t step, long answer)
 /* Not dumpable: no process of the box may trace this one or read its memory, where the orders are. */
 void init_harden(const struct init *init)
 {
-    unsigned first_free = (init->plan->flags & SBX_INIT_HAS_RULESET) != 0 ? SBX_INIT_FD_FIRST_FREE
-                          : (init->plan->flags & SBX_INIT_WAITS) != 0
-                              ? SBX_INIT_FD_FIRST_FREE_WAITING
-                              : SBX_INIT_FD_RULESET;
+    bool has_last = (init->plan->flags & (SBX_INIT_HAS_RULESET | SBX_INIT_WAITS)) != 0;
+    unsigned first_free = has_last ? SBX_INIT_FD_FIRST_FREE : SBX_INIT_FD_RULESET;
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0));

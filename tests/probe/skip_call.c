@@ -95,7 +95,7 @@ static void on_call(struct tracee *tracee)
         tracee->is_inside = true;
         if (regs.orig_rax == SYS_close || has_held) return;
         has_held =
-            tracee->role == INIT && regs.orig_rax == SYS_write && regs.rdi == SBX_INIT_FD_REPORTS;
+            tracee->role == HELD && regs.orig_rax == SYS_write && regs.rdi == SBX_INIT_FD_REPORTS;
         tracee->calls++;
         if (is_call_to_skip(tracee)) {
             skipped = (long)regs.orig_rax;
