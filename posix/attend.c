@@ -28,7 +28,8 @@ static void order(const struct sbx_attendant *attendant, int what)
     if (attendant->keeper != NULL) {
         sbx_keeper_order(attendant->keeper, byte);
     } else {
-        (void)!sbx_fd_write_all(attendant->control_write, &byte, 1); /* a dead keeper shows elsewhere */
+        (void)!sbx_fd_write_all(attendant->control_write, &byte,
+                                1); /* a dead keeper shows elsewhere */
     }
 }
 
@@ -180,9 +181,8 @@ static void read_reports(struct sbx_attendant *attendant)
 {
     struct sbx_report report;
     ssize_t got = 0;
-    while (!attendant->is_over &&
-           (got = sbx_fd_read(attendant->report_read, &report, sizeof report)) ==
-               (ssize_t)sizeof report) {
+    while (!attendant->is_over && (got = sbx_fd_read(attendant->report_read, &report,
+                                                     sizeof report)) == (ssize_t)sizeof report) {
         on_report(attendant, &report);
     }
     if (!attendant->is_over && (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))) {
@@ -281,8 +281,7 @@ static bool start_process(struct sbx_attendant *attendant)
     if (attendant->keeper_pid == 0) {
         sbx_fd_close(&attendant->control_write); /* or its end of file would never come */
         sbx_fd_close(&attendant->report_read);
-        sbx_keeper_main(&attendant->kept,
-                        &(struct sbx_keeper_pipes){control_read, report_write});
+        sbx_keeper_main(&attendant->kept, &(struct sbx_keeper_pipes){control_read, report_write});
     }
     sbx_signals_unblock(&mask);
     errno = raw;

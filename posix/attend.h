@@ -11,7 +11,8 @@ struct sbx_attend {
     const struct sbx_plain_run *run;
     const char *path;          /* of a plain child */
     const struct sbx_box *box; /* NULL: a plain child */
-    bool is_inside; /* sbx is its own keeper: the box is a process namespace that sbx makes (keeper.h) */
+    bool
+        is_inside; /* sbx is its own keeper: the box is a process namespace that sbx makes (keeper.h) */
     bool
         is_trial; /* nothing will run: a signal that comes meanwhile is for sbx, and is not lost in the box */
     void *state;

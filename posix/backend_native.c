@@ -207,9 +207,8 @@ static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *
                                 void (*verify_box)(struct sbx_launch *, const struct sbx_report *),
                                 struct sbx_run_record *out, struct sbx_err *err)
 {
-    AUTO_LAUNCH launch = {.session = session,
-                          .is_trial = verify_box == stop_held,
-                          .is_inside = is_kept_inside(plan)};
+    AUTO_LAUNCH launch = {
+        .session = session, .is_trial = verify_box == stop_held, .is_inside = is_kept_inside(plan)};
     return carry_out(&launch, arena, plan, verify_box, out, err);
 }
 
@@ -248,7 +247,8 @@ static void expect(const struct sbx_policy *policy, const struct sbx_facts *fact
     memset(launch, 0, sizeof *launch);
     expected.plan = (struct sbx_plan){.policy = policy, .facts = facts};
     if (has_group(policy, facts) || !is_kept_inside(&expected.plan) ||
-        sbx_account_find(policy, &launch->account, &ignored) != SBX_OK || launch->account.is_other) {
+        sbx_account_find(policy, &launch->account, &ignored) != SBX_OK ||
+        launch->account.is_other) {
         return;
     }
     sbx_arena_init(&expected.arena, 4096);

@@ -50,20 +50,21 @@ struct sbx_box {
     int reports_fd;     /* read end, not blocking */
     int diagnostics_fd; /* what the helper itself says; the command's standard error is another */
     int hold_fd;        /* write end to the held process: one byte lets it go */
-    int helper_orders_fd, helper_reports_fd, helper_hold_fd; /* the other ends, closed in the keeper */
-    int terminal_fd;                         /* master of the box's own terminal; -1: none */
-    int terminal_slave_fd;                   /* closed in the keeper */
-    bool is_namespace;   /* its first process is pid 1 and alone sees the others */
-    bool watches_stderr; /* its tail is kept, to explain a denial */
+    int helper_orders_fd, helper_reports_fd,
+        helper_hold_fd;    /* the other ends, closed in the keeper */
+    int terminal_fd;       /* master of the box's own terminal; -1: none */
+    int terminal_slave_fd; /* closed in the keeper */
+    bool is_namespace;     /* its first process is pid 1 and alone sees the others */
+    bool watches_stderr;   /* its tail is kept, to explain a denial */
     bool is_warm; /* its command comes later, not through the keeper, and its time begins then: */
     int timer_fd; /* whoever sends the command sets it to the end of that time */
     struct sbx_box_share *share;
 
-    void *state;                         /* of these five, any of which may be NULL */
+    void *state; /* of these five, any of which may be NULL */
     /* Makes the helper inside new namespaces: sbx_box_child_main with this. As fork(2), but returns only here. */
     pid_t (*fork)(void *state, const struct sbx_box_child *child);
-    bool (*enter)(void *state);          /* in the helper, before exec */
-    enum sbx_limit (*tick)(void *state); /* a limit that was passed */
+    bool (*enter)(void *state);                                /* in the helper, before exec */
+    enum sbx_limit (*tick)(void *state);                       /* a limit that was passed */
     void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */
     void (*undo)(void *state);                                 /* no process is left */
     int tick_ms;

@@ -22,7 +22,8 @@ enum {
      * caller's terminal there would put it into the box (bwrap's /dev/console). */
     SBX_INIT_FD_STDOUT = 7,
     SBX_INIT_FD_STDERR = 8,
-    SBX_INIT_FD_HOLD = 9, /* read end, for the held process: one byte lets it go. With SBX_INIT_WAITS a socket, and
+    SBX_INIT_FD_HOLD =
+        9, /* read end, for the held process: one byte lets it go. With SBX_INIT_WAITS a socket, and
                              one message brings the command */
     SBX_INIT_FD_RULESET = 10, /* only with SBX_INIT_HAS_RULESET */
     SBX_INIT_FD_RESULT = 10,  /* only with SBX_INIT_WAITS, write end: one struct sbx_init_result */
@@ -157,20 +158,21 @@ struct sbx_init_result {
  * of these. */
 enum {
     SBX_ORDER_GROUP = 128,
-    SBX_ORDER_BUILD = 250,    /* the block is sealed; the first of all orders where sbx-init builds */
-    SBX_ORDER_STOP = 251,     /* every process of the box */
+    SBX_ORDER_BUILD = 250, /* the block is sealed; the first of all orders where sbx-init builds */
+    SBX_ORDER_STOP = 251,  /* every process of the box */
     SBX_ORDER_CONTINUE = 252, /* likewise */
     SBX_ORDER_ASK_ALL = 254,  /* TERM and CONT to every process of the box */
     SBX_ORDER_END = 255,      /* end the box now */
 };
 
 enum {
-    SBX_SAID_FAILED,  /* value: step, raw: errno, text: path, if it is about one */
-    SBX_SAID_BUILT,   /* the box stands, with all its mounts; nothing is confined yet */
-    SBX_SAID_HELD,    /* by the held process. value: its number in the box, raw: errno of the probe */
+    SBX_SAID_FAILED, /* value: step, raw: errno, text: path, if it is about one */
+    SBX_SAID_BUILT,  /* the box stands, with all its mounts; nothing is confined yet */
+    SBX_SAID_HELD, /* by the held process, with SBX_INIT_WAITS by the first. value: its number in the box, raw: errno of the probe */
+    SBX_SAID_WATCHING, /* without SBX_INIT_WAITS: the first process can answer the command from now on */
     SBX_SAID_STOPPED, /* value: signal */
     SBX_SAID_CONTINUED,
-    SBX_SAID_ENDED,   /* value: status as of wait(2); text: struct sbx_init_usage. Of a box that is a namespace every
+    SBX_SAID_ENDED, /* value: status as of wait(2); text: struct sbx_init_usage. Of a box that is a namespace every
                          other process has ended too */
     SBX_SAID_REFUSED, /* value: what was tried, raw: errno, text: path */
 };

@@ -1,6 +1,6 @@
-/* The keeper: starts a child or a box, watches it, ends its whole tree. As a process of its own it is forked
- * without exec, so nothing here allocates but sbx_keeper_new. */
-#include "posix/keeper.h"
+/* The keeper: starts a child or a box, watches it, ends its whole tree. It may be a fork without exec, so nothing
+ * here allocates but sbx_keeper_new. */
+#include "posix/keeper_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,51 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "posix/child.h"
 #include "posix/fd.h"
-#include "posix/reports.h"
-#include "posix/streams.h"
 #include "posix/system.h"
 
 #include "common/base/banned.h"
 
 #define SECOND_NS UINT64_C(1000000000)
-#define GRACE_NS (SECOND_NS / 2)    /* between TERM and KILL */
-#define END_WAIT_NS (5 * SECOND_NS) /* for killed processes that hang in the kernel */
+#define GRACE_NS (SECOND_NS / 2) /* between TERM and KILL */
 
-enum { EXIT_KEPT = 0, EXIT_BROKEN = 1 };
-
-struct sbx_keeper {
-    const struct sbx_keeper_plan *plan;
-    bool adopts;    /* orphans become our children */
-    bool own_group; /* the child leads a process group; only where orphans get lost */
-    pid_t child;    /* 0 once reaped: its number is no longer ours to signal */
-    int wake_fd;    /* readable when a child ended or changed */
-    int birth_fd;               /* -1 once the child is born or has failed */
-    struct sbx_reports reports; /* of a box's first process */
-    struct sbx_streams streams;
-    bool caller_gone;
-    bool is_failed;
-    struct sbx_birth_failure failure;
-    int failed_step; /* of the box's first process */
-    int status;      /* of waitpid */
-    bool has_status; /* of a box: it was told */
-    uint64_t begin_ns;
-    uint64_t deadline_ns;  /* 0: none */
-    uint64_t grace_end_ns; /* 0: not asked to end yet */
-    bool must_end;         /* the tree must, now */
-    bool is_ended;         /* and has */
-    bool hurries;          /* no reader of the output is waited for any more */
-    struct rusage usage;   /* of a box that was kept inside sbx */
-    struct sbx_outcome outcome;
-};
-
-static void report(const struct sbx_keeper *keeper, const struct sbx_report *message)
+void sbx_keeper_report(const struct sbx_keeper *keeper, const struct sbx_report *message)
 {
     keeper->plan->report(keeper->plan->state, message);
 }
-
-/* ---- the tree ------------------------------------------------------------------------------------ */
 
 static void note_limit(struct sbx_keeper *keeper, enum sbx_limit limit)
 {
@@ -63,139 +30,6 @@ static void note_limit(struct sbx_keeper *keeper, enum sbx_limit limit)
         keeper->outcome.limit = limit;
         keeper->outcome.origin = SBX_FROM_SBX;
     }
-}
-
-static void order(const struct sbx_keeper *keeper, unsigned char what)
-{
-    (void)!sbx_fd_write_all(keeper->plan->box->orders_fd, &what, 1);
-}
-
-static void signal_child(const struct sbx_keeper *keeper, int number)
-{
-    if (keeper->plan->box != NULL) {
-        order(keeper, (unsigned char)number);
-    } else if (keeper->child > 0) {
-        (void)kill(keeper->own_group ? -keeper->child : keeper->child, number);
-    }
-}
-
-/* A request that can be handled, also by stopped processes. */
-static void ask_all(const struct sbx_keeper *keeper)
-{
-    static const int numbers[] = {SIGTERM, SIGCONT};
-    const struct sbx_box *box = keeper->plan->box;
-    if (box != NULL && box->is_namespace) {
-        order(keeper, SBX_ORDER_ASK_ALL);
-        return;
-    }
-    for (size_t i = 0; i < SBX_COUNT(numbers); i++) {
-        if (keeper->adopts) {
-            sbx_system_signal_tree(numbers[i]);
-        } else {
-            signal_child(keeper, numbers[i]);
-        }
-    }
-}
-
-/* Of a box this is the helper; how the command ended comes as a report. */
-static void child_changed(struct sbx_keeper *keeper, int status)
-{
-    if (keeper->plan->box != NULL) {
-        if (!WIFSTOPPED(status) && !WIFCONTINUED(status)) {
-            keeper->child = 0;
-        }
-    } else if (WIFSTOPPED(status)) {
-        report(keeper, &(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = WSTOPSIG(status)});
-    } else if (WIFCONTINUED(status)) {
-        report(keeper, &(struct sbx_report){.kind = SBX_REPORT_CONTINUED});
-    } else {
-        keeper->status = status;
-        keeper->child = 0;
-        keeper->outcome.wall_ns = sbx_os_monotonic_ns() - keeper->begin_ns;
-    }
-}
-
-/* The number of a group is safe to use only while its dead leader is not yet reaped. */
-static void end_group_of_dead_leader(const struct sbx_keeper *keeper)
-{
-    siginfo_t info = {0};
-    if (keeper->own_group && keeper->child > 0 &&
-        waitid(P_PID, (id_t)keeper->child, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-        info.si_pid == keeper->child) {
-        (void)kill(-keeper->child, SIGKILL);
-    }
-}
-
-/* Takes in every child that ended or changed; false when there is none left. */
-static bool reap_all(struct sbx_keeper *keeper)
-{
-    end_group_of_dead_leader(keeper);
-    for (;;) {
-        int status;
-        pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
-        if (pid == 0) {
-            return true;
-        }
-        if (pid < 0) {
-            if (errno != EINTR) {
-                return false;
-            }
-        } else if (pid == keeper->child) {
-            child_changed(keeper, status);
-        }
-    }
-}
-
-/* Inside sbx other children may be somebody else's. */
-static bool reap_box(struct sbx_keeper *keeper)
-{
-    int status = 0;
-    if (keeper->child > 0 &&
-        wait4(keeper->child, &status, WNOHANG, &keeper->usage) == keeper->child) {
-        keeper->child = 0;
-    }
-    return keeper->child > 0;
-}
-
-static bool reap(struct sbx_keeper *keeper)
-{
-    return keeper->plan->is_inside ? reap_box(keeper) : reap_all(keeper);
-}
-
-/* A child's number is its own until it is reaped. */
-static void kill_children(const struct sbx_keeper *keeper)
-{
-    if (keeper->plan->is_inside) {
-        (void)kill(keeper->child, SIGKILL);
-    } else if (keeper->adopts) {
-        sbx_system_signal_children(SIGKILL);
-    } else {
-        signal_child(keeper, SIGKILL);
-    }
-}
-
-/* A descriptor of a process is readable for ever once it has ended. */
-static void take_wake(const struct sbx_keeper *keeper)
-{
-    char bytes[256];
-    if (!keeper->plan->is_inside) {
-        (void)!sbx_fd_read(keeper->wake_fd, bytes, sizeof bytes);
-    }
-}
-
-/* Kills in rounds. Only children are killed, never a grandchild by its number: when its parent is
- * dead it becomes a child, and its turn comes. */
-static void end_tree(struct sbx_keeper *keeper)
-{
-    uint64_t begin = sbx_os_monotonic_ns();
-    while (reap(keeper) && sbx_os_monotonic_ns() - begin < END_WAIT_NS) {
-        kill_children(keeper);
-        struct pollfd slot = {.fd = keeper->wake_fd, .events = POLLIN};
-        if (poll(&slot, 1, 20) > 0) {
-            take_wake(keeper);
-        }
-    }
-    keeper->is_ended = true;
 }
 
 /* ---- events -------------------------------------------------------------------------------------- */
@@ -216,8 +50,10 @@ static bool is_resize(const struct sbx_keeper *keeper, unsigned char order)
 /* Straight to the process that is held. That its program cannot be executed is told as a failure. */
 static void release(struct sbx_keeper *keeper)
 {
-    (void)!sbx_fd_write_all(keeper->plan->box->hold_fd, "", 1);
-    keeper->outcome.started = true;
+    if (keeper->is_watching && keeper->may_go && !keeper->outcome.started) {
+        (void)!sbx_fd_write_all(keeper->plan->box->hold_fd, "", 1);
+        keeper->outcome.started = true;
+    }
 }
 
 void sbx_keeper_order(struct sbx_keeper *keeper, unsigned char what)
@@ -225,11 +61,12 @@ void sbx_keeper_order(struct sbx_keeper *keeper, unsigned char what)
     if (what == SBX_CONTROL_CANCEL) {
         cancel(keeper);
     } else if (what == SBX_CONTROL_RELEASE) {
+        keeper->may_go = true;
         release(keeper);
     } else if (is_resize(keeper, what)) {
         sbx_terminal_resize(&keeper->streams.terminal); /* the kernel tells whom it concerns */
     } else {
-        signal_child(keeper, what);
+        sbx_keeper_signal(keeper, what);
     }
     if (what == SBX_ORDER_CONTINUE) {
         sbx_terminal_take(&keeper->streams.terminal); /* it was in the background */
@@ -244,20 +81,8 @@ void sbx_keeper_caller_gone(struct sbx_keeper *keeper)
 
 static void read_wake(struct sbx_keeper *keeper)
 {
-    take_wake(keeper);
-    (void)reap(keeper);
-}
-
-/* End of file means that exec closed it: the program runs, or the helper of a box. */
-static void read_birth(struct sbx_keeper *keeper)
-{
-    ssize_t got = sbx_fd_read(keeper->birth_fd, &keeper->failure, sizeof keeper->failure);
-    if (got == (ssize_t)sizeof keeper->failure) {
-        keeper->is_failed = true;
-    } else if (keeper->plan->box == NULL) {
-        keeper->outcome.started = true;
-    }
-    sbx_fd_close(&keeper->birth_fd);
+    sbx_keeper_take_wake(keeper);
+    (void)sbx_keeper_reap(keeper);
 }
 
 /* ---- what the first process of a box says --------------------------------------------------------- */
@@ -285,7 +110,7 @@ static void box_ended(struct sbx_keeper *keeper, const struct sbx_said *said)
 static void report_stop(const struct sbx_keeper *keeper, const struct sbx_report *message)
 {
     if (!keeper->plan->box->is_warm) {
-        report(keeper, message);
+        sbx_keeper_report(keeper, message);
     }
 }
 
@@ -298,17 +123,24 @@ static void on_said(void *state, const struct sbx_said *said)
         break;
     case SBX_SAID_BUILT:
         if (keeper->plan->is_inside) {
-            report(keeper,
-                   &(struct sbx_report){.kind = SBX_REPORT_BUILT, .helper = keeper->child});
+            sbx_keeper_report(
+                keeper, &(struct sbx_report){.kind = SBX_REPORT_BUILT, .helper = keeper->child});
         }
         break;
     case SBX_SAID_HELD:
-        report(keeper, &(struct sbx_report){
-            .kind = SBX_REPORT_HELD, .pid = said->value, .helper = keeper->child, .raw = said->raw});
+        sbx_keeper_report(keeper, &(struct sbx_report){.kind = SBX_REPORT_HELD,
+                                                       .pid = said->value,
+                                                       .helper = keeper->child,
+                                                       .raw = said->raw});
+        break;
+    case SBX_SAID_WATCHING:
+        keeper->is_watching = true;
+        release(keeper);
         break;
     case SBX_SAID_STOPPED:
         sbx_terminal_give_back(&keeper->streams.terminal);
-        report_stop(keeper, &(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
+        report_stop(keeper,
+                    &(struct sbx_report){.kind = SBX_REPORT_STOPPED, .signal = said->value});
         break;
     case SBX_SAID_CONTINUED:
         sbx_terminal_take(&keeper->streams.terminal);
@@ -363,7 +195,7 @@ static void check_time(struct sbx_keeper *keeper)
         note_limit(keeper, SBX_LIMIT_TIMEOUT);
         keeper->hurries = true;
         keeper->grace_end_ns = now + GRACE_NS;
-        ask_all(keeper);
+        sbx_keeper_ask_all(keeper);
     }
     if (keeper->grace_end_ns != 0 && now >= keeper->grace_end_ns) {
         keeper->must_end = true;
@@ -410,7 +242,7 @@ static void wait_for_events(struct sbx_keeper *keeper)
         return; /* an interruption: what it announces is in a pipe */
     }
     if (slot[BIRTH].revents != 0) {
-        read_birth(keeper);
+        sbx_keeper_read_birth(keeper);
     }
     if (slot[REPORTS].revents != 0) {
         read_reports(keeper);
@@ -450,92 +282,6 @@ static void pass_on_rest(struct sbx_keeper *keeper)
             wait_for_events(keeper);
         }
     }
-}
-
-/* ---- birth and death ----------------------------------------------------------------------------- */
-
-/* Who else in sbx has children is not asked, and its signals are not touched. */
-static bool open_wake(struct sbx_keeper *keeper)
-{
-    AUTO_FD wake_end = -1;
-    if (keeper->plan->is_inside) {
-        return true; /* known when the child is */
-    }
-    if (!sbx_fd_pipe(&keeper->wake_fd, &wake_end) || !sbx_fd_set_nonblocking(keeper->wake_fd) ||
-        !sbx_fd_set_nonblocking(wake_end)) {
-        return false;
-    }
-    sbx_signals_keep(SBX_TAKE(wake_end, -1)); /* the handler's, for as long as the keeper lives */
-    return true;
-}
-
-static pid_t fork_box(const struct sbx_keeper *keeper, pid_t self, int birth_end)
-{
-    const struct sbx_box *box = keeper->plan->box;
-    const struct sbx_streams *streams = &keeper->streams;
-    struct sbx_box_child child = {
-        .box = box,
-        .signals = keeper->plan->signals,
-        .parent = box->fork != NULL ? 0 : self, /* whose number a new namespace does not know */
-        .birth_fd = birth_end,
-        .stdin_fd = streams->child_in,
-        .stdout_fd = streams->child_out,
-        .stderr_fd = streams->child_err,
-    };
-    if (box->fork != NULL) {
-        return box->fork(box->state, &child);
-    }
-    pid_t pid = fork();
-    if (pid == 0) {
-        sbx_box_child_main(&child);
-    }
-    return pid;
-}
-
-static pid_t fork_plain(const struct sbx_keeper *keeper, pid_t self, int birth_end)
-{
-    pid_t pid = fork();
-    if (pid == 0) {
-        sbx_child_main(&(struct sbx_child_plan){
-            .keeper = keeper->plan,
-            .parent = self,
-            .own_group = keeper->own_group,
-            .birth_fd = birth_end,
-            .stdout_fd = keeper->streams.child_out,
-            .stderr_fd = keeper->streams.child_err,
-        });
-    }
-    if (pid > 0 && keeper->own_group) {
-        (void)setpgid(pid, pid); /* whoever of the two comes first */
-    }
-    return pid;
-}
-
-static bool start(struct sbx_keeper *keeper)
-{
-    AUTO_FD birth_end = -1;
-    const struct sbx_box *box = keeper->plan->box;
-    if (!sbx_streams_open(&keeper->streams, box, keeper->plan->run->max_output_bytes) ||
-        !open_wake(keeper) || !sbx_fd_pipe(&keeper->birth_fd, &birth_end)) {
-        return false;
-    }
-    sigset_t mask = sbx_signals_block();
-    pid_t self = getpid();
-    keeper->begin_ns = sbx_os_monotonic_ns();
-    pid_t child =
-        box != NULL ? fork_box(keeper, self, birth_end) : fork_plain(keeper, self, birth_end);
-    int raw = errno;
-    keeper->child = child > 0 ? child : 0;
-    sbx_streams_part(&keeper->streams);
-    sbx_signals_unblock(&mask);
-    sbx_fd_close(&birth_end);
-    if (child > 0 && keeper->plan->is_inside) {
-        keeper->wake_fd = sbx_system_watch(child);
-        raw = errno;
-        read_birth(keeper);
-    }
-    errno = raw;
-    return child > 0 && keeper->wake_fd >= 0;
 }
 
 /* Of a box that ended by itself it was told. */
@@ -621,7 +367,7 @@ void sbx_keeper_start(struct sbx_keeper *keeper, const struct sbx_keeper_plan *p
     keeper->wake_fd = keeper->birth_fd = -1;
     keeper->adopts = !plan->is_inside && sbx_system_adopt_orphans();
     keeper->own_group = plan->box == NULL && !keeper->adopts && !plan->has_terminal;
-    if (!start(keeper)) {
+    if (!sbx_keeper_bear(keeper)) {
         keeper->failure = (struct sbx_birth_failure){SBX_BIRTH_FORK, errno};
         keeper->is_failed = true;
         keeper->must_end = true;
@@ -668,74 +414,16 @@ void sbx_keeper_end(struct sbx_keeper *keeper)
     if (may_leave(keeper)) {
         keeper->is_ended = true;
     } else {
-        end_tree(keeper);
+        sbx_keeper_end_tree(keeper);
     }
     read_reports(keeper);
     if (keeper->birth_fd >= 0) {
-        read_birth(keeper);
+        sbx_keeper_read_birth(keeper);
     }
     pass_on_rest(keeper);
     close_account(keeper);
     undo(keeper);
     sbx_fd_close(&keeper->wake_fd);
     struct sbx_report last = last_report(keeper);
-    report(keeper, &last);
-}
-
-/* ---- as a process of its own --------------------------------------------------------------------- */
-
-static void read_orders(void *state, struct sbx_keeper *keeper)
-{
-    const struct sbx_keeper_pipes *pipes = (const struct sbx_keeper_pipes *)state;
-    unsigned char orders[64];
-    ssize_t got = sbx_fd_read(pipes->control_fd, orders, sizeof orders);
-    if (got == 0) {
-        sbx_keeper_caller_gone(keeper);
-    }
-    for (ssize_t i = 0; i < got; i++) {
-        sbx_keeper_order(keeper, orders[i]);
-    }
-}
-
-static void send_report(void *state, const struct sbx_report *message)
-{
-    const struct sbx_keeper_pipes *pipes = (const struct sbx_keeper_pipes *)state;
-    /* Smaller than PIPE_BUF, so it arrives whole. A caller that is gone does not matter. */
-    (void)!sbx_fd_write_all(pipes->report_fd, message, sizeof *message);
-}
-
-/* Ends that are the box's: held here, their end of file would never come. */
-static void leave_to_box(const struct sbx_box *box)
-{
-    const int theirs[] = {box->helper_orders_fd, box->helper_reports_fd, box->helper_hold_fd,
-                          box->terminal_slave_fd};
-    for (size_t i = 0; i < SBX_COUNT(theirs); i++) {
-        if (theirs[i] >= 0) {
-            (void)close(theirs[i]);
-        }
-    }
-    for (size_t i = 0; i < box->fd_count; i++) {
-        (void)close(box->fds[i].from);
-    }
-}
-
-noreturn void sbx_keeper_main(const struct sbx_keeper_plan *plan,
-                              const struct sbx_keeper_pipes *pipes)
-{
-    static struct sbx_keeper keeper;
-    struct sbx_keeper_plan own = *plan;
-    struct sbx_keeper_pipes ends = *pipes;
-    own.is_inside = false;
-    own.control_fd = ends.control_fd;
-    own.control = read_orders;
-    own.report = send_report;
-    own.state = &ends;
-    sbx_keeper_start(&keeper, &own);
-    if (own.box != NULL) {
-        leave_to_box(own.box);
-    }
-    while (sbx_keeper_step(&keeper)) {
-    }
-    sbx_keeper_end(&keeper);
-    _exit(keeper.is_failed ? EXIT_BROKEN : EXIT_KEPT);
+    sbx_keeper_report(keeper, &last);
 }

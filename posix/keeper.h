@@ -26,9 +26,9 @@ struct sbx_keeper_plan {
     const char *path;                /* of the program, absolute */
     const struct sbx_box *box;       /* NULL: a plain child */
     const struct sbx_signals *signals;
-    bool has_terminal; /* a controlling one */
-    bool is_inside;    /* sbx is its own keeper */
-    int control_fd;    /* readable when there are orders, */
+    bool has_terminal;                                       /* a controlling one */
+    bool is_inside;                                          /* sbx is its own keeper */
+    int control_fd;                                          /* readable when there are orders, */
     void (*control)(void *state, struct sbx_keeper *keeper); /* which are given then */
     void (*report)(void *state, const struct sbx_report *report);
     void *state; /* of these two */
@@ -55,8 +55,8 @@ enum sbx_birth {
 };
 
 enum sbx_report_kind {
-    SBX_REPORT_BUILT,     /* of a box, only from a keeper inside sbx: `helper` has made all its mounts */
-    SBX_REPORT_HELD,      /* of a box: the command waits as `pid` (in the box) below `helper`, which
+    SBX_REPORT_BUILT, /* of a box, only from a keeper inside sbx: `helper` has made all its mounts */
+    SBX_REPORT_HELD,  /* of a box: the command waits as `pid` (in the box) below `helper`, which
                              the keeper started; `raw` is the answer to the probe */
     SBX_REPORT_STOPPED,   /* the child was stopped by `signal` */
     SBX_REPORT_CONTINUED, /* and goes on */

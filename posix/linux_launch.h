@@ -69,7 +69,8 @@ struct sbx_launch {
     void *state;          /* of the backend */
     bool compares_mounts; /* with those of sbx */
     struct sbx_own own;   /* read while the box is made */
-    struct sbx_early early; /* what of the box was read back already, while it was confining itself */
+    struct sbx_early
+        early; /* what of the box was read back already, while it was confining itself */
     /* In the helper, in place of entering the group and becoming the account; NULL: that. */
     bool (*enter)(struct sbx_launch *launch);
     /* Reads back what can be by now, of the box that `built` tells about; NULL: everything waits for `verify`. */

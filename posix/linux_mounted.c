@@ -119,7 +119,8 @@ static pid_t held_process(pid_t first)
 static bool find_root(const struct sbx_proc *proc, uint64_t *mount, uint64_t *inode)
 {
     struct statx info = {0};
-    if (syscall(SYS_statx, proc->dir, "root", AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID, &info) != 0 ||
+    if (syscall(SYS_statx, proc->dir, "root", AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID, &info) !=
+            0 ||
         (info.stx_mask & STATX_MNT_ID) == 0) {
         return false;
     }

@@ -314,7 +314,8 @@ static void make_strict(size_t index)
     print_line((struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 1, 0, seccomp_arch_native()});
     print_line((struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS});
     print_line((struct sock_filter){BPF_LD | BPF_W | BPF_ABS, 0, 0, SECCOMP_NUMBER_AT});
-    if (has_other_calls) { /* those of x32, which have a bit of their own */
+    if (has_other_calls) { /* those of x32, which have a bit of their own; -1 is one that a tracer took out */
+        print_line((struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 2, 0, UINT32_MAX});
         print_line((struct sock_filter){BPF_JMP | BPF_JGE | BPF_K, 0, 1, UINT32_C(0x40000000)});
         print_line((struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS});
     }

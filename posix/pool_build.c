@@ -106,10 +106,9 @@ static enum sbx_code fork_keeper(struct sbx_pool_box *box, struct ends *ends, st
     int raw = errno;
     if (pid == 0) {
         leave_owners(box, ends);
-        sbx_keeper_main(&(struct sbx_keeper_plan){.run = &run,
-                                                  .box = &box->launch->box,
-                                                  .signals = &signals},
-                        &(struct sbx_keeper_pipes){ends->control, ends->report});
+        sbx_keeper_main(
+            &(struct sbx_keeper_plan){.run = &run, .box = &box->launch->box, .signals = &signals},
+            &(struct sbx_keeper_pipes){ends->control, ends->report});
     }
     sbx_signals_unblock(&mask);
     if (pid < 0) {

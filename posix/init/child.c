@@ -137,8 +137,10 @@ static noreturn void live(struct init *init, int birth)
     if (answer != (long)sizeof message) {
         give_up(BIRTH, SBX_INIT_STEP_FORK, answer < 0 ? answer : -5);
     }
-    /* Straight to sbx: every process in between would have to be woken first. */
-    init_say(SBX_SAID_HELD, (int32_t)SYS0(getpid), message.probe, 0);
+    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
+        /* Straight to sbx: every process in between would have to be woken first. */
+        init_say(SBX_SAID_HELD, (int32_t)SYS0(getpid), message.probe, 0);
+    }
     if ((init->plan->flags & SBX_INIT_WAITS) != 0) {
         wait_for_command(init);
     } else {
@@ -180,6 +182,10 @@ void init_birth(struct init *init)
     init->birth_fd = birth[0];
     init->listener_fd = message.listener_fd;
     init->is_killable = message.is_killable != 0;
+    if ((init->plan->flags & SBX_INIT_WAITS) !=
+        0) { /* nobody waits for that yet, and the socket is closed here now */
+        init_say(SBX_SAID_HELD, init->child, message.probe, 0);
+    }
 }
 
 long init_read_birth(int fd, struct init_birth *out)

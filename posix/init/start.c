@@ -74,8 +74,7 @@ static void wait_for_block(void)
 /* The stack begins with the number of arguments and the arguments. */
 noreturn void init_start(const uint64_t *stack)
 {
-    struct init init = {
-        .child = 0, .signals_fd = -1, .birth_fd = -1, .listener_fd = -1};
+    struct init init = {.child = 0, .signals_fd = -1, .birth_fd = -1, .listener_fd = -1};
     if (stack[0] > 1) {
         init_begin((const char *)(uintptr_t)stack[2]);
         wait_for_block();

@@ -200,10 +200,13 @@ noreturn void init_watch(struct init *init)
 {
     const uint64_t heard = UINT64_C(1) << (CHILD - 1) | UINT64_C(1) << (ALARM - 1);
     long fd = SYS4(signalfd4, -1, &heard, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) {
-        init_fail(SBX_INIT_STEP_FORK, fd);
+    if (fd <= 2) { /* those are open */
+        init_fail(SBX_INIT_STEP_FORK, fd < 0 ? fd : -9);
     }
     init->signals_fd = (int)fd;
+    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
+        init_say(SBX_SAID_WATCHING, 0, 0, 0);
+    }
     reap(init); /* what ended before the descriptor was there */
     for (;;) {
         enum { ORDERS, SIGNALS, LISTENER, SLOTS };
