@@ -24,7 +24,7 @@ struct sbx_backend {
 
     /* This policy will probably be carried out next, by this backend: what any box for it takes can begin while the
      * rest is decided. Nothing may be changed but what `forget` undoes at once. NULL, both: nothing can begin. */
-    void (*expect)(const struct sbx_policy *policy, const struct sbx_facts *facts);
+    void (*expect)(const struct sbx_policy *policy);
     void (*forget)(void);
 };
 

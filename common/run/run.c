@@ -44,7 +44,7 @@ static const struct sbx_backend *expect_backend(const struct sbx_prepare_input *
         const char *name = sbx_name_text(sbx_backend_names, (int)list[i]->id);
         bool is_asked = input->request == NULL || strcmp(input->request, name) == 0;
         if (list[i]->expect != NULL && is_asked) {
-            list[i]->expect(&prepared->policy, &prepared->facts);
+            list[i]->expect(&prepared->policy);
             return list[i];
         }
     }
@@ -104,11 +104,11 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
                        &out->policy);
     if (!sbx_findings_ok(findings))
         return sbx_err_set(err, SBX_E_INVALID, "the manifest has errors");
+    const struct sbx_backend *expected = expect_backend(input, out);
     if (input->context->is_assumed)
         sbx_facts_assume(input->context->platform, &out->facts);
     else
         sbx_os_facts(arena, &out->facts);
-    const struct sbx_backend *expected = expect_backend(input, out);
     select_backend(arena, input, out);
     if (expected != NULL && out->selection.backend != expected->id) expected->forget();
     if (out->selection.backend == SBX_BACKEND_NONE)
