@@ -20,30 +20,20 @@
  * command: an interpreter's prompt lives through many. */
 #define DOUBLE_INTERRUPT_NS (UINT64_C(3) * 1000000000)
 
-struct attendant {
-    int event_fd;   /* read end of the caught signals */
-    int control_fd; /* write end */
-    int report_fd;  /* read end */
-    bool has_terminal;
-    bool is_box;
-    bool has_own_terminal; /* the box */
-    bool lends_terminal;   /* the box holds the caller's, and could read it */
-    bool is_box_stopped;
-    const struct sbx_attend *plan;
-    bool was_told_to_stop; /* a stop signal has reached sbx since the child last went on */
-    int stopped_by;        /* 0: the child runs */
-    uint64_t last_interrupt_ns;
-};
-
 /* ---- signals ------------------------------------------------------------------------------------- */
 
-static void order(const struct attendant *attendant, int what)
+static void order(const struct sbx_attendant *attendant, int what)
 {
     unsigned char byte = (unsigned char)what;
-    (void)!sbx_fd_write_all(attendant->control_fd, &byte, 1); /* a dead keeper shows elsewhere */
+    if (attendant->keeper != NULL) {
+        sbx_keeper_order(attendant->keeper, byte);
+    } else {
+        (void)!sbx_fd_write_all(attendant->control_write, &byte,
+                                1); /* a dead keeper shows elsewhere */
+    }
 }
 
-static void on_interrupt(struct attendant *attendant)
+static void on_interrupt(struct sbx_attendant *attendant)
 {
     uint64_t now = sbx_os_monotonic_ns();
     if (attendant->last_interrupt_ns != 0 &&
@@ -53,15 +43,15 @@ static void on_interrupt(struct attendant *attendant)
     attendant->last_interrupt_ns = now;
 }
 
-static bool has_event(const struct attendant *attendant)
+static bool has_event(const struct sbx_attendant *attendant)
 {
-    struct pollfd slot = {.fd = attendant->event_fd, .events = POLLIN};
+    struct pollfd slot = {.fd = attendant->event_read, .events = POLLIN};
     return poll(&slot, 1, 0) > 0;
 }
 
 /* In the background, a plain child would be stopped when it reads from the terminal. Nothing stops a box, which is
  * in another session: what is typed to the shell would be its. It waits for the foreground. */
-static void let_box_go_on(struct attendant *attendant)
+static void let_box_go_on(struct sbx_attendant *attendant)
 {
     if (attendant->is_box_stopped && attendant->lends_terminal && sbx_terminal_is_background()) {
         sbx_signals_take_default(SIGTTIN);
@@ -75,7 +65,7 @@ static void let_box_go_on(struct attendant *attendant)
 
 /* A box is in a session of its own: what the terminal sends to the foreground group (and a shell that ends, to
  * its jobs) is passed on to the command's group; a stop signal would be ignored there. */
-static void pass_to_box(struct attendant *attendant, struct sbx_signal_event event)
+static void pass_to_box(struct sbx_attendant *attendant, struct sbx_signal_event event)
 {
     switch (event.number) {
     case SIGTSTP:
@@ -95,7 +85,7 @@ static void pass_to_box(struct attendant *attendant, struct sbx_signal_event eve
     }
 }
 
-static void on_event(struct attendant *attendant, struct sbx_signal_event event)
+static void on_event(struct sbx_attendant *attendant, struct sbx_signal_event event)
 {
     if (event.number == SIGINT) {
         on_interrupt(attendant);
@@ -110,11 +100,11 @@ static void on_event(struct attendant *attendant, struct sbx_signal_event event)
     }
 }
 
-static void read_events(struct attendant *attendant)
+static void read_events(struct sbx_attendant *attendant)
 {
     struct sbx_signal_event events[16];
     ssize_t got;
-    while ((got = sbx_fd_read(attendant->event_fd, events, sizeof events)) > 0) {
+    while ((got = sbx_fd_read(attendant->event_read, events, sizeof events)) > 0) {
         for (size_t i = 0; i < (size_t)got / sizeof events[0]; i++) {
             on_event(attendant, events[i]);
         }
@@ -122,7 +112,7 @@ static void read_events(struct attendant *attendant)
 }
 
 /* Of a box with a terminal of its own, the command's stop is its user's wish ("suspend" in a shell). */
-static void stop_with_box(struct attendant *attendant)
+static void stop_with_box(struct sbx_attendant *attendant)
 {
     bool is_wanted =
         attendant->was_told_to_stop || (attendant->has_own_terminal && attendant->has_terminal);
@@ -138,7 +128,7 @@ static void stop_with_box(struct attendant *attendant)
 
 /* A child that stops itself behind a shell's back (SIGSTOP, or without a terminal) does not stop sbx:
  * nobody would wake it. */
-static void stop_with_child(struct attendant *attendant)
+static void stop_with_child(struct sbx_attendant *attendant)
 {
     int number = attendant->stopped_by;
     attendant->stopped_by = 0;
@@ -154,57 +144,85 @@ static void stop_with_child(struct attendant *attendant)
 
 /* ---- attending ----------------------------------------------------------------------------------- */
 
-/* True when the last report has come: *final says how it ended. */
-static bool read_reports(struct attendant *attendant, struct sbx_report *final)
+static void on_report(void *state, const struct sbx_report *report)
 {
-    struct sbx_report report;
-    ssize_t got;
-    while ((got = sbx_fd_read(attendant->report_fd, &report, sizeof report)) ==
-           (ssize_t)sizeof report) {
-        switch (report.kind) {
-        case SBX_REPORT_HELD:
-            order(attendant, attendant->plan->verify(attendant->plan->state, &report)
-                                 ? SBX_CONTROL_RELEASE
-                                 : SBX_CONTROL_CANCEL);
-            break;
-        case SBX_REPORT_STOPPED:
-            attendant->stopped_by = report.signal;
-            break;
-        case SBX_REPORT_CONTINUED:
-            attendant->stopped_by = 0;
-            attendant->was_told_to_stop = false;
-            attendant->is_box_stopped = false;
-            break;
-        case SBX_REPORT_FAILED:
-        case SBX_REPORT_DONE:
-            *final = report;
-            return true;
+    struct sbx_attendant *attendant = (struct sbx_attendant *)state;
+    const struct sbx_attend *plan = attendant->plan;
+    switch (report->kind) {
+    case SBX_REPORT_BUILT:
+        if (plan->look != NULL) {
+            plan->look(plan->state, report);
         }
+        break;
+    case SBX_REPORT_HELD:
+        order(attendant,
+              plan->verify(plan->state, report) ? SBX_CONTROL_RELEASE : SBX_CONTROL_CANCEL);
+        if (plan->settle != NULL) {
+            plan->settle(plan->state);
+        }
+        break;
+    case SBX_REPORT_STOPPED:
+        attendant->stopped_by = report->signal;
+        break;
+    case SBX_REPORT_CONTINUED:
+        attendant->stopped_by = 0;
+        attendant->was_told_to_stop = false;
+        attendant->is_box_stopped = false;
+        break;
+    case SBX_REPORT_FAILED:
+    case SBX_REPORT_DONE:
+        attendant->last = *report;
+        attendant->is_over = true;
+        break;
     }
-    if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
-        *final = (struct sbx_report){.kind = SBX_REPORT_STOPPED}; /* the keeper died silently */
-        return true;
-    }
-    return false;
 }
 
-static struct sbx_report attend(struct attendant *attendant)
+static void read_reports(struct sbx_attendant *attendant)
 {
-    struct sbx_report final;
-    for (;;) {
+    struct sbx_report report;
+    ssize_t got = 0;
+    while (!attendant->is_over && (got = sbx_fd_read(attendant->report_read, &report,
+                                                     sizeof report)) == (ssize_t)sizeof report) {
+        on_report(attendant, &report);
+    }
+    if (!attendant->is_over && (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK))) {
+        attendant->last = (struct sbx_report){.kind = SBX_REPORT_STOPPED}; /* it died silently */
+        attendant->is_over = true;
+    }
+}
+
+static void follow_stop(struct sbx_attendant *attendant)
+{
+    if (!attendant->is_over && attendant->stopped_by != 0) {
+        stop_with_child(attendant);
+    }
+}
+
+static void attend_process(struct sbx_attendant *attendant)
+{
+    while (!attendant->is_over) {
         struct pollfd slot[] = {
-            {.fd = attendant->event_fd, .events = POLLIN},
-            {.fd = attendant->report_fd, .events = POLLIN},
+            {.fd = attendant->event_read, .events = POLLIN},
+            {.fd = attendant->report_read, .events = POLLIN},
         };
         (void)poll(slot, SBX_COUNT(slot), -1);
         read_events(attendant);
-        if (read_reports(attendant, &final)) {
-            return final;
-        }
-        if (attendant->stopped_by != 0) {
-            stop_with_child(attendant);
-        }
+        read_reports(attendant);
+        follow_stop(attendant);
     }
+    while (waitpid(attendant->keeper_pid, NULL, 0) < 0 && errno == EINTR) {
+    }
+    if (attendant->last.kind == SBX_REPORT_STOPPED) {
+        sbx_modes_restore(&attendant->modes); /* the keeper would have */
+    }
+}
+
+static void attend_inside(struct sbx_attendant *attendant)
+{
+    while (sbx_keeper_step(attendant->keeper)) {
+        follow_stop(attendant);
+    }
+    sbx_keeper_end(attendant->keeper);
 }
 
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -226,70 +244,126 @@ static bool lends_terminal(void)
     return false;
 }
 
-bool sbx_attend(const struct sbx_attend *plan, struct sbx_report *final)
+static void on_control(void *state, struct sbx_keeper *keeper)
 {
-    AUTO_FD event_read = -1;
-    AUTO_FD event_write = -1;
-    AUTO_FD control_read = -1;
-    AUTO_FD control_write = -1;
-    AUTO_FD report_read = -1;
-    AUTO_FD report_write = -1;
-    if (!sbx_fd_pipe(&event_read, &event_write) || !sbx_fd_pipe(&control_read, &control_write) ||
-        !sbx_fd_pipe(&report_read, &report_write) || !sbx_fd_set_nonblocking(event_read) ||
-        !sbx_fd_set_nonblocking(event_write) || !sbx_fd_set_nonblocking(report_read)) {
+    (void)keeper;
+    read_events((struct sbx_attendant *)state);
+}
+
+static bool start_inside(struct sbx_attendant *attendant)
+{
+    attendant->keeper = sbx_keeper_new();
+    if (attendant->keeper == NULL) {
+        errno = ENOMEM;
         return false;
     }
-    bool has_own_terminal = plan->box != NULL && plan->box->terminal_fd >= 0;
-    struct sbx_modes modes = {.fd = -1};
-    if (plan->box != NULL) {
-        sbx_modes_save(&modes);
+    attendant->kept.is_inside = true;
+    attendant->kept.control_fd = attendant->event_read;
+    attendant->kept.control = on_control;
+    attendant->kept.report = on_report;
+    attendant->kept.state = attendant;
+    sbx_keeper_start(attendant->keeper, &attendant->kept);
+    return true;
+}
+
+static bool start_process(struct sbx_attendant *attendant)
+{
+    AUTO_FD control_read = -1;
+    AUTO_FD report_write = -1;
+    if (!sbx_fd_pipe(&control_read, &attendant->control_write) ||
+        !sbx_fd_pipe(&attendant->report_read, &report_write) ||
+        !sbx_fd_set_nonblocking(attendant->report_read)) {
+        return false;
     }
-    struct sbx_signals signals;
-    if (plan->is_trial) {
-        sbx_signals_look(&signals);
-    } else {
-        sbx_signals_catch(&signals, event_write);
-    }
-    struct attendant attendant = {
-        .event_fd = event_read,
-        .control_fd = control_write,
-        .report_fd = report_read,
-        .has_terminal = has_terminal(),
-        .is_box = plan->box != NULL,
-        .has_own_terminal = has_own_terminal,
-        .lends_terminal = plan->box != NULL && !has_own_terminal && lends_terminal(),
-        .plan = plan,
-    };
     sigset_t mask = sbx_signals_block();
-    pid_t pid = fork();
+    attendant->keeper_pid = fork();
     int raw = errno;
-    if (pid == 0) {
-        sbx_fd_close(&control_write); /* or its end of file would never come */
-        sbx_fd_close(&report_read);
-        sbx_keeper_main(&(struct sbx_keeper_plan){
-            .run = plan->run,
-            .path = plan->path,
-            .box = plan->box,
-            .signals = &signals,
-            .has_terminal = attendant.has_terminal,
-            .control_fd = control_read,
-            .report_fd = report_write,
-        });
+    if (attendant->keeper_pid == 0) {
+        sbx_fd_close(&attendant->control_write); /* or its end of file would never come */
+        sbx_fd_close(&attendant->report_read);
+        sbx_keeper_main(&attendant->kept, &(struct sbx_keeper_pipes){control_read, report_write});
     }
     sbx_signals_unblock(&mask);
-    sbx_fd_close(&report_write); /* so that a keeper that dies is noticed */
-    if (plan->parted != NULL) {
-        plan->parted(plan->state);
-    }
-    if (pid > 0) {
-        *final = attend(&attendant);
-        while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
-        }
-        if (final->kind == SBX_REPORT_STOPPED) {
-            sbx_modes_restore(&modes); /* the keeper would have */
-        }
-    }
-    sbx_signals_release(&signals);
     errno = raw;
-    return pid > 0;
+    return attendant->keeper_pid > 0;
+}
+
+static void release(struct sbx_attendant *attendant)
+{
+    int raw = errno;
+    if (attendant->has_signals) {
+        sbx_signals_release(&attendant->signals);
+    }
+    sbx_fd_close(&attendant->event_read);
+    sbx_fd_close(&attendant->event_write);
+    sbx_fd_close(&attendant->control_write);
+    sbx_fd_close(&attendant->report_read);
+    sbx_keeper_free(attendant->keeper);
+    attendant->keeper = NULL;
+    attendant->plan = NULL;
+    errno = raw;
+}
+
+bool sbx_attend_begin(struct sbx_attendant *attendant, const struct sbx_attend *plan)
+{
+    bool is_box = plan->box != NULL;
+    bool has_own_terminal = is_box && plan->box->terminal_fd >= 0;
+    *attendant = (struct sbx_attendant){
+        .plan = plan,
+        .event_read = -1,
+        .event_write = -1,
+        .control_write = -1,
+        .report_read = -1,
+        .has_terminal = has_terminal(),
+        .is_box = is_box,
+        .has_own_terminal = has_own_terminal,
+        .lends_terminal = is_box && !has_own_terminal && lends_terminal(),
+        .modes = {.fd = -1},
+    };
+    if (!sbx_fd_pipe(&attendant->event_read, &attendant->event_write) ||
+        !sbx_fd_set_nonblocking(attendant->event_read) ||
+        !sbx_fd_set_nonblocking(attendant->event_write)) {
+        release(attendant);
+        return false;
+    }
+    if (is_box) {
+        sbx_modes_save(&attendant->modes);
+    }
+    if (plan->is_trial) {
+        sbx_signals_look(&attendant->signals);
+    } else {
+        sbx_signals_catch(&attendant->signals, attendant->event_write);
+        attendant->has_signals = true;
+    }
+    attendant->kept = (struct sbx_keeper_plan){
+        .run = plan->run,
+        .path = plan->path,
+        .box = plan->box,
+        .signals = &attendant->signals,
+        .has_terminal = attendant->has_terminal,
+    };
+    if (!(plan->is_inside ? start_inside(attendant) : start_process(attendant))) {
+        release(attendant);
+        return false;
+    }
+    return true;
+}
+
+struct sbx_report sbx_attend_end(struct sbx_attendant *attendant)
+{
+    if (attendant->keeper != NULL) {
+        attend_inside(attendant);
+    } else {
+        attend_process(attendant);
+    }
+    release(attendant);
+    return attendant->last;
+}
+
+void sbx_attend_abandon(struct sbx_attendant *attendant)
+{
+    if (attendant->plan != NULL) {
+        order(attendant, SBX_CONTROL_CANCEL);
+        (void)!sbx_attend_end(attendant).kind;
+    }
 }

@@ -193,9 +193,9 @@ static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *p
                                const struct sbx_selection *selection, struct sbx_run_record *out,
                                struct sbx_err *err)
 {
-    static const char *const argv[] = {"bwrap", "--args", "10", "--", "/proc/self/fd/3", NULL};
+    static const char *const argv[] = {"bwrap", "--args", "11", "--", "/proc/self/fd/3", NULL};
     static const char *const no_environment[] = {NULL};
-    _Static_assert(ARGS_FD == 10 && SBX_INIT_FD_IMAGE == 3, "the numbers in argv");
+    _Static_assert(ARGS_FD == 11 && SBX_INIT_FD_IMAGE == 3, "the numbers in argv");
     (void)selection;
     AUTO_RUN run = {.args_fd = -1, .info = {-1, -1}};
     AUTO_LAUNCH launch = {0};
@@ -229,4 +229,5 @@ static enum sbx_code run_bwrap(struct sbx_arena *arena, const struct sbx_plan *p
     return code;
 }
 
-const struct sbx_backend sbx_backend_bwrap = {SBX_BACKEND_BWRAP, sbx_bwrap_probe, run_bwrap};
+const struct sbx_backend sbx_backend_bwrap = {
+    .id = SBX_BACKEND_BWRAP, .probe = sbx_bwrap_probe, .run = run_bwrap};

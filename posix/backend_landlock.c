@@ -198,4 +198,5 @@ static enum sbx_code run_landlock(struct sbx_arena *arena, const struct sbx_plan
     return sbx_launch_run(&launch, out, err);
 }
 
-const struct sbx_backend sbx_backend_landlock = {SBX_BACKEND_LANDLOCK, probe, run_landlock};
+const struct sbx_backend sbx_backend_landlock = {
+    .id = SBX_BACKEND_LANDLOCK, .probe = probe, .run = run_landlock};

@@ -10,6 +10,7 @@
 #include "posix/linux_mounted.h"
 #include "posix/linux_native.h"
 #include "posix/linux_userns.h"
+#include "posix/terminal.h"
 
 #include "common/base/banned.h"
 
@@ -97,12 +98,7 @@ static enum sbx_code set_mounts(struct sbx_launch *launch, struct sbx_mounts *mo
     }
     mounts->has_own_order = true;
     plan->flags |= SBX_INIT_IS_FIRST | SBX_INIT_BUILDS;
-    if (launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL) {
-        plan->flags |= SBX_INIT_OWN_NETWORK;
-    }
     plan->mounts = sbx_init_block_array(&launch->block, rows, mounts->count, sizeof rows[0]);
-    plan->user = launch->account.user;
-    plan->group = launch->account.group;
     return SBX_OK;
 }
 
@@ -118,22 +114,47 @@ static void verify(struct sbx_launch *launch, const struct sbx_report *report)
                                                      .probe = report->raw});
 }
 
-enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
-                                 struct sbx_err *err)
+/* What sbx-init can do before it has the block: see init/build.c. */
+enum sbx_code sbx_native_box(struct sbx_launch *launch, struct sbx_err *err)
 {
-    static const char *const argv[] = {"sbx-init", NULL};
     static const char *const no_environment[] = {NULL};
-    enum sbx_code code = sbx_launch_setup_failed(sbx_mounted_prepare(launch, mounts, err), err);
-    if (code == SBX_OK) {
-        code = set_mounts(launch, mounts, err);
+    bool has_network = launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL;
+    const char **argv = SBX_NEW_ARRAY(launch->arena, const char *, 3);
+    if (argv == NULL) {
+        return sbx_err_nomem(err);
     }
+    argv[0] = "sbx-init";
+    argv[1] = sbx_arena_printf(launch->arena, "%u %u %d", (unsigned)launch->account.user,
+                               (unsigned)launch->account.group, has_network);
     launch->box.program = "/proc/self/fd/3";
     launch->box.argv = argv;
     launch->box.env = no_environment;
     launch->box.is_namespace = true;
     launch->box.fork = sbx_native_fork;
     launch->enter = sbx_native_enter;
+    return argv[1] == NULL ? sbx_err_nomem(err) : SBX_OK;
+}
+
+static void look(struct sbx_launch *launch, const struct sbx_report *report)
+{
+    sbx_mounted_look(launch, (const struct sbx_mounts *)launch->state, report->helper);
+}
+
+static void settle(struct sbx_launch *launch)
+{
+    sbx_mounts_release((struct sbx_mounts *)launch->state);
+}
+
+enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
+                                 struct sbx_err *err)
+{
+    enum sbx_code code = sbx_launch_setup_failed(sbx_mounted_prepare(launch, mounts, err), err);
+    if (code == SBX_OK) {
+        code = set_mounts(launch, mounts, err);
+    }
     launch->state = mounts;
+    launch->settle = settle;
+    launch->look = look;
     launch->verify = verify;
     return code;
 }
@@ -150,21 +171,104 @@ static void stop_held(struct sbx_launch *launch, const struct sbx_report *report
     }
 }
 
+/* A killed sbx could not give a terminal back: then a keeper of its own does. */
+static bool is_kept_inside(const struct sbx_plan *plan)
+{
+    return !plan->wants_terminal && !sbx_terminal_is_there();
+}
+
+/* Its first process makes namespaces while we look at the files. */
+static enum sbx_code begin(struct sbx_launch *launch, struct sbx_err *err)
+{
+    enum sbx_code code = sbx_native_box(launch, err);
+    return code == SBX_OK ? sbx_launch_begin(launch, err) : code;
+}
+
+/* The rest of a launch that may have begun. */
+static enum sbx_code carry_out(struct sbx_launch *launch, struct sbx_arena *arena,
+                               const struct sbx_plan *plan,
+                               void (*verify_box)(struct sbx_launch *, const struct sbx_report *),
+                               struct sbx_run_record *out, struct sbx_err *err)
+{
+    AUTO_MOUNTS mounts = {0};
+    enum sbx_code code = sbx_launch_open(launch, arena, plan, err);
+    if (code == SBX_OK && launch->attendant.plan == NULL) {
+        code = begin(launch, err);
+    }
+    if (code == SBX_OK) {
+        code = sbx_native_prepare(launch, &mounts, err);
+    }
+    launch->verify = verify_box;
+    return code == SBX_OK ? sbx_launch_run(launch, out, err) : code;
+}
+
 static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *plan,
                                 const struct sbx_session_net *session,
                                 void (*verify_box)(struct sbx_launch *, const struct sbx_report *),
                                 struct sbx_run_record *out, struct sbx_err *err)
 {
-    AUTO_LAUNCH launch = {.session = session};
-    AUTO_MOUNTS mounts = {0};
-    enum sbx_code code = sbx_launch_open(&launch, arena, plan, err);
-    if (code == SBX_OK) {
-        code = sbx_native_prepare(&launch, &mounts, err);
-    }
-    launch.is_trial = verify_box == stop_held;
-    launch.verify = verify_box;
-    return code == SBX_OK ? sbx_launch_run(&launch, out, err) : code;
+    AUTO_LAUNCH launch = {
+        .session = session, .is_trial = verify_box == stop_held, .is_inside = is_kept_inside(plan)};
+    return carry_out(&launch, arena, plan, verify_box, out, err);
 }
+
+/* ---- begun before it was decided ----------------------------------------------------------------- */
+
+/* At most one, of the program that runs one command. */
+static struct {
+    struct sbx_arena arena;
+    struct sbx_plan plan; /* as much of it as is known by then */
+    struct sbx_launch launch;
+} expected;
+
+static bool has_group(const struct sbx_policy *policy)
+{
+    const struct sbx_limits *limits = &policy->limits;
+    return (limits->memory_bytes > 0 || limits->processes > 0 || limits->cpu_secs > 0) &&
+           sbx_cgroup_usable() != SBX_CGROUP_NONE;
+}
+
+static void forget(void)
+{
+    if (expected.launch.is_ready) {
+        sbx_launch_close(&expected.launch);
+        sbx_arena_release(&expected.arena);
+    }
+}
+
+/* Not where another account or a control group has to be entered first. */
+static void expect(const struct sbx_policy *policy)
+{
+    struct sbx_launch *launch = &expected.launch;
+    struct sbx_err ignored = {0}; /* whatever it is, the run finds it too */
+    if (launch->is_ready) {
+        return;
+    }
+    memset(launch, 0, sizeof *launch);
+    expected.plan = (struct sbx_plan){.policy = policy};
+    if (has_group(policy) || !is_kept_inside(&expected.plan) ||
+        sbx_account_find(policy, &launch->account, &ignored) != SBX_OK ||
+        launch->account.is_other) {
+        return;
+    }
+    sbx_arena_init(&expected.arena, 4096);
+    launch->arena = &expected.arena;
+    launch->plan = &expected.plan;
+    launch->is_inside = true;
+    if (sbx_launch_ready(launch, &ignored) != SBX_OK || begin(launch, &ignored) != SBX_OK) {
+        forget();
+    }
+}
+
+static enum sbx_code run_expected(struct sbx_arena *arena, const struct sbx_plan *plan,
+                                  struct sbx_run_record *out, struct sbx_err *err)
+{
+    enum sbx_code code = carry_out(&expected.launch, arena, plan, verify, out, err);
+    forget();
+    return code;
+}
+
+/* ---- the plan's turn ----------------------------------------------------------------------------- */
 
 static enum sbx_code run_native(struct sbx_arena *arena, const struct sbx_plan *plan,
                                 const struct sbx_selection *selection, struct sbx_run_record *out,
@@ -178,7 +282,13 @@ enum sbx_code sbx_native_run(struct sbx_arena *arena, const struct sbx_plan *pla
                              const struct sbx_session_net *session, struct sbx_run_record *out,
                              struct sbx_err *err)
 {
-    enum sbx_code code = run_in_box(arena, plan, session, verify, out, err);
+    bool is_expected = expected.launch.is_ready && session == NULL &&
+                       expected.plan.policy == plan->policy && !plan->wants_terminal;
+    if (!is_expected) {
+        forget();
+    }
+    enum sbx_code code = is_expected ? run_expected(arena, plan, out, err)
+                                     : run_in_box(arena, plan, session, verify, out, err);
     if (code == SBX_E_IO) {
         sbx_learned_forget(arena, memory); /* the machine may have changed since it was tried */
     }
@@ -247,4 +357,8 @@ static void probe(struct sbx_arena *arena, struct sbx_probe *out)
                               .version = "namespaces, Landlock and seccomp of this kernel"};
 }
 
-const struct sbx_backend sbx_backend_native = {SBX_BACKEND_NATIVE, probe, run_native};
+const struct sbx_backend sbx_backend_native = {.id = SBX_BACKEND_NATIVE,
+                                               .probe = probe,
+                                               .run = run_native,
+                                               .expect = expect,
+                                               .forget = forget};

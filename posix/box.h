@@ -38,6 +38,8 @@ struct sbx_box_fd {
     int from, to;
 };
 
+struct sbx_box_child;
+
 struct sbx_box {
     const char *program;     /* absolute */
     const char *const *argv; /* ends with NULL */
@@ -47,22 +49,26 @@ struct sbx_box {
     int orders_fd;      /* write end to the first process */
     int reports_fd;     /* read end, not blocking */
     int diagnostics_fd; /* what the helper itself says; the command's standard error is another */
-    int helper_orders_fd, helper_reports_fd; /* the other ends, closed in the keeper */
-    int terminal_fd;                         /* master of the box's own terminal; -1: none */
-    int terminal_slave_fd;                   /* closed in the keeper */
-    bool is_namespace;   /* its first process is pid 1 and alone sees the others */
-    bool watches_stderr; /* its tail is kept, to explain a denial */
+    int hold_fd;        /* write end to the held process: one byte lets it go */
+    int helper_orders_fd, helper_reports_fd,
+        helper_hold_fd;    /* the other ends, closed in the keeper */
+    int terminal_fd;       /* master of the box's own terminal; -1: none */
+    int terminal_slave_fd; /* closed in the keeper */
+    bool is_namespace;     /* its first process is pid 1 and alone sees the others */
+    bool watches_stderr;   /* its tail is kept, to explain a denial */
     bool is_warm; /* its command comes later, not through the keeper, and its time begins then: */
     int timer_fd; /* whoever sends the command sets it to the end of that time */
     struct sbx_box_share *share;
 
-    void *state;                         /* of these five, any of which may be NULL */
-    pid_t (*fork)(void *state);          /* makes the helper inside new namespaces, as fork(2) */
-    bool (*enter)(void *state);          /* in the helper, before exec */
-    enum sbx_limit (*tick)(void *state); /* a limit that was passed */
+    void *state; /* of these five, any of which may be NULL */
+    /* Makes the helper inside new namespaces: sbx_box_child_main with this. As fork(2), but returns only here. */
+    pid_t (*fork)(void *state, const struct sbx_box_child *child);
+    bool (*enter)(void *state);                                /* in the helper, before exec */
+    enum sbx_limit (*tick)(void *state);                       /* a limit that was passed */
     void (*account)(void *state, struct sbx_outcome *outcome); /* before undo */
     void (*undo)(void *state);                                 /* no process is left */
     int tick_ms;
+    bool has_undo; /* there is something on the host that only goes when the box is empty */
 };
 
 /* Between fork and exec, with all signals blocked. */

@@ -77,6 +77,18 @@ struct sbx_init_array sbx_init_block_texts(struct sbx_init_block *block, const c
     return array;
 }
 
+static enum sbx_code no_file(struct sbx_err *err)
+{
+    int raw = errno;
+    return sbx_err_errno(err, raw, "memfd_create", "cannot make a file in memory");
+}
+
+static bool fill_and_seal(int fd, const void *bytes, size_t len)
+{
+    return sbx_fd_write_all(fd, bytes, len) && lseek(fd, 0, SEEK_SET) == 0 &&
+           fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) == 0;
+}
+
 enum sbx_code sbx_memory_file(const char *name, const void *bytes, size_t len, bool executable,
                               int *out, struct sbx_err *err)
 {
@@ -85,10 +97,8 @@ enum sbx_code sbx_memory_file(const char *name, const void *bytes, size_t len, b
     if (fd < 0) {
         fd = memfd_create(name, flags);
     }
-    if (fd < 0 || !sbx_fd_write_all(fd, bytes, len) || lseek(fd, 0, SEEK_SET) != 0 ||
-        fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) {
-        int raw = errno;
-        return sbx_err_errno(err, raw, "memfd_create", "cannot make a file in memory");
+    if (fd < 0 || !fill_and_seal(fd, bytes, len)) {
+        return no_file(err);
     }
     *out = SBX_TAKE(fd, -1);
     return SBX_OK;
@@ -106,12 +116,23 @@ enum sbx_code sbx_init_block_finish(struct sbx_init_block *block, struct sbx_err
     return SBX_OK;
 }
 
-enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out, struct sbx_err *err)
+enum sbx_code sbx_init_block_open(int *out, struct sbx_err *err)
+{
+    int fd = memfd_create("sbx-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0) {
+        return no_file(err);
+    }
+    *out = fd;
+    return SBX_OK;
+}
+
+enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int fd, struct sbx_err *err)
 {
     enum sbx_code code = sbx_init_block_finish(block, err);
-    return code == SBX_OK
-               ? sbx_memory_file("sbx-plan", block->bytes.data, block->bytes.len, false, out, err)
-               : code;
+    if (code == SBX_OK && !fill_and_seal(fd, block->bytes.data, block->bytes.len)) {
+        return no_file(err);
+    }
+    return code;
 }
 
 enum sbx_code sbx_init_program(int *out, struct sbx_err *err)

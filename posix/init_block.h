@@ -28,8 +28,11 @@ struct sbx_init_array sbx_init_block_texts(struct sbx_init_block *block, const c
 /* Completes it in memory: the bytes are the block. SBX_E_LIMIT when it became too large. */
 enum sbx_code sbx_init_block_finish(struct sbx_init_block *block, struct sbx_err *err) SBX_MUST_USE;
 
-/* The block as a sealed memory file, close-on-exec. SBX_E_LIMIT when it became too large. */
-enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int *out,
+/* An empty memory file for the block, close-on-exec. */
+enum sbx_code sbx_init_block_open(int *out, struct sbx_err *err) SBX_MUST_USE;
+
+/* Writes the block to it, and seals it. SBX_E_LIMIT when the block became too large. */
+enum sbx_code sbx_init_block_seal(struct sbx_init_block *block, int fd,
                                   struct sbx_err *err) SBX_MUST_USE;
 
 /* The program, likewise. */

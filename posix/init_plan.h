@@ -1,5 +1,9 @@
 /* What sbx and sbx-init, the first process of a box, say to each other: one sealed block of memory that says
- * what to do, one pipe of orders, one of reports. Shared by both programs, so only fixed-width types. */
+ * what to do, one pipe of orders, one of reports. Shared by both programs, so only fixed-width types.
+ *
+ * An sbx-init that builds the box is started before there is a block, with one argument: "USER GROUP NETWORK", the only
+ * identities that are mapped, and 1 for a network of its own. It does what takes no more than that, then waits for
+ * SBX_ORDER_BUILD. */
 #ifndef SBX_POSIX_INIT_PLAN_H
 #define SBX_POSIX_INIT_PLAN_H
 
@@ -12,18 +16,18 @@
 enum {
     SBX_INIT_FD_IMAGE = 3,   /* its own program */
     SBX_INIT_FD_PLAN = 4,    /* the block */
-    SBX_INIT_FD_ORDERS = 5,  /* read end */
-    SBX_INIT_FD_REPORTS = 6, /* write end */
+    SBX_INIT_FD_REPORTS = 5, /* write end; the held process has it too, under the same number */
+    SBX_INIT_FD_ORDERS = 6,  /* read end */
     /* They become 1 and 2. Until then those are where the helper complains; a helper that saw the
      * caller's terminal there would put it into the box (bwrap's /dev/console). */
     SBX_INIT_FD_STDOUT = 7,
     SBX_INIT_FD_STDERR = 8,
-    SBX_INIT_FD_RULESET = 9, /* only with SBX_INIT_HAS_RULESET */
-    SBX_INIT_FD_FIRST_FREE = 10,
-    /* Only with SBX_INIT_WAITS, which has no ruleset. */
-    SBX_INIT_FD_RESULT = 9,   /* write end: one struct sbx_init_result */
-    SBX_INIT_FD_COMMAND = 10, /* a socket for the held process */
-    SBX_INIT_FD_FIRST_FREE_WAITING = 11,
+    SBX_INIT_FD_HOLD =
+        9, /* read end, for the held process: one byte lets it go. With SBX_INIT_WAITS a socket, and
+                             one message brings the command */
+    SBX_INIT_FD_RULESET = 10, /* only with SBX_INIT_HAS_RULESET */
+    SBX_INIT_FD_RESULT = 10,  /* only with SBX_INIT_WAITS, write end: one struct sbx_init_result */
+    SBX_INIT_FD_FIRST_FREE = 11,
 };
 
 enum {
@@ -33,8 +37,7 @@ enum {
     SBX_INIT_NO_LANDLOCK = 1u << 3,  /* this kernel has none */
     SBX_INIT_BUILDS = 1u << 4,       /* it was born in new namespaces and builds the box itself */
     SBX_INIT_HOST_ROOT = 1u << 5, /* to build: the first mount is the host's root, kept in place */
-    SBX_INIT_OWN_NETWORK = 1u << 6, /* to build: the network namespace is new, its loopback down */
-    SBX_INIT_WAITS = 1u << 7,       /* the command comes later: the block says nothing about it */
+    SBX_INIT_WAITS = 1u << 6,     /* the command comes later: the block says nothing about it */
 };
 
 /* Arrays of the block: where they start (from the block's first byte, 8-byte aligned) and how many
@@ -129,40 +132,48 @@ struct sbx_init_plan {
     struct sbx_init_filter names;                    /* count 0: creation is not watched */
     uint64_t handled_files, handled_network, scoped; /* of the Landlock ruleset */
     struct sbx_init_array mounts;                    /* to build, parents first */
-    uint32_t user, group;                            /* to build: the only ones that are mapped */
+    uint32_t most_seconds; /* the box ends then, even if nobody says so; 0: it may stay */
+    uint32_t unused;
 };
 
 /* A box that waits: the held process gets one message, a block with the three streams (SCM_RIGHTS). Of the block only
  * program, directory, argv and env count. */
 enum { SBX_COMMAND_STREAMS = 3, SBX_COMMAND_MAX_BYTES = 64 << 10 };
 
+/* What the processes that have ended took. */
+struct sbx_init_usage {
+    uint64_t cpu_ns;
+    uint64_t peak_memory_bytes;
+};
+
 /* How its command ended: every other process of the box has ended by then too, and sbx-init waits for its own end. A
  * command that did not start is told as any failure, in a report. */
 struct sbx_init_result {
     int32_t status; /* as of wait(2) */
     uint32_t unused;
-    uint64_t cpu_ns; /* of the command and of what it waited for */
-    uint64_t peak_memory_bytes;
+    struct sbx_init_usage usage; /* of the command and of what it waited for */
 };
 
 /* Orders, one byte each: a signal number for the command, with SBX_ORDER_GROUP for its process group, or one
  * of these. */
 enum {
     SBX_ORDER_GROUP = 128,
-    SBX_ORDER_STOP = 251,     /* every process of the box */
+    SBX_ORDER_BUILD = 250, /* the block is sealed; the first of all orders where sbx-init builds */
+    SBX_ORDER_STOP = 251,  /* every process of the box */
     SBX_ORDER_CONTINUE = 252, /* likewise */
-    SBX_ORDER_RELEASE = 253,  /* everything was read back and is right: start the command */
     SBX_ORDER_ASK_ALL = 254,  /* TERM and CONT to every process of the box */
     SBX_ORDER_END = 255,      /* end the box now */
 };
 
 enum {
-    SBX_SAID_FAILED,  /* value: step, raw: errno, text: path, if it is about one */
-    SBX_SAID_HELD,    /* value: number of the held process in the box, raw: errno of the probe */
-    SBX_SAID_STARTED, /* the command's first instruction runs */
+    SBX_SAID_FAILED, /* value: step, raw: errno, text: path, if it is about one */
+    SBX_SAID_BUILT,  /* the box stands, with all its mounts; nothing is confined yet */
+    SBX_SAID_HELD, /* by the held process, with SBX_INIT_WAITS by the first. value: its number in the box, raw: errno of the probe */
+    SBX_SAID_WATCHING, /* without SBX_INIT_WAITS: the first process can answer the command from now on */
     SBX_SAID_STOPPED, /* value: signal */
     SBX_SAID_CONTINUED,
-    SBX_SAID_ENDED,   /* value: status as of wait(2) */
+    SBX_SAID_ENDED, /* value: status as of wait(2); text: struct sbx_init_usage. Of a box that is a namespace every
+                         other process has ended too */
     SBX_SAID_REFUSED, /* value: what was tried, raw: errno, text: path */
 };
 

@@ -165,7 +165,7 @@ void sbx_evidence_process(struct sbx_evidence_list *list, const struct sbx_held 
     }
 }
 
-/* 0, 1, 2, and the two pipe ends that close with exec. */
+/* 0, 1, 2, and the three pipe ends that close with exec. */
 void sbx_evidence_descriptors(struct sbx_evidence_list *list, const struct sbx_proc *proc)
 {
     struct sbx_line got;
@@ -196,9 +196,9 @@ void sbx_evidence_descriptors(struct sbx_evidence_list *list, const struct sbx_p
     } else {
         sbx_fd_close(&fd);
     }
-    sbx_evidence_add(list, "descriptors", "0 1 2 3 4", got.text,
-                     others == 0 && strcmp(got.text, "0 1 2 3 4") == 0);
-    for (uint64_t i = 3; i <= 4; i++) {
+    sbx_evidence_add(list, "descriptors", "0 1 2 3 4 5", got.text,
+                     others == 0 && strcmp(got.text, "0 1 2 3 4 5") == 0);
+    for (uint64_t i = 3; i <= 5; i++) {
         char info[256];
         struct sbx_line path;
         struct sbx_line what;

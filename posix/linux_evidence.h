@@ -44,11 +44,15 @@ struct sbx_first {
     pid_t inside;                /* number of the held process in the box, as sbx-init said */
     int program_fd, plan_fd;     /* what sbx-init was given: its program and its block */
     size_t filters; /* seccomp programs besides those sbx itself has; without that of the names */
+    bool has_users; /* it is known already that no user namespace can be made */
     bool
         is_namespace; /* it is number 1 of a namespace whose user namespace is the caller's child; without,
                           only the held process can be looked at by an ordinary user */
 };
 void sbx_evidence_first(struct sbx_evidence_list *list, const struct sbx_first *first);
+
+/* That no user namespace can be made below the one that this process is in. */
+void sbx_evidence_user_namespaces(struct sbx_evidence_list *list, const struct sbx_proc *proc);
 void sbx_evidence_descriptors(struct sbx_evidence_list *list, const struct sbx_proc *proc);
 void sbx_evidence_limits(struct sbx_evidence_list *list, const struct sbx_proc *proc,
                          const void *rlimits, size_t count);

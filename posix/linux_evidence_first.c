@@ -164,6 +164,8 @@ void sbx_evidence_first(struct sbx_evidence_list *list, const struct sbx_first *
         check_program(list, "init.program", first->proc, first->program_fd);
         check_block(list, "init.plan", first->proc, first->plan_fd);
         check_first(list, first);
-        sbx_evidence_user_namespaces(list, first->held);
+        if (!first->has_users) {
+            sbx_evidence_user_namespaces(list, first->held);
+        }
     }
 }

@@ -16,7 +16,4 @@ void sbx_evidence_number(struct sbx_evidence_list *list, const char *what, int64
 void sbx_evidence_filters(struct sbx_evidence_list *list, const char *what,
                           const struct sbx_own *own, size_t more, const struct sbx_proc *proc);
 
-/* No user namespace can be made below that of the held process. */
-void sbx_evidence_user_namespaces(struct sbx_evidence_list *list, const struct sbx_proc *held);
-
 #endif

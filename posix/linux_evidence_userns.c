@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "posix/fd.h"
-#include "posix/linux_evidence_internal.h"
+#include "posix/linux_evidence.h"
 #include "posix/signals.h"
 
 #include "common/base/banned.h"

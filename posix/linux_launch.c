@@ -19,6 +19,7 @@
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/linux_failure.h"
+#include "posix/linux_limits.h"
 #include "posix/linux_orphans.h"
 #include "posix/linux_scratch.h"
 #include "posix/terminal.h"
@@ -27,51 +28,7 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* ---- limits -------------------------------------------------------------------------------------- */
-
-struct limits {
-    struct sbx_init_rlimit items[16];
-    size_t count;
-};
-
-/* A limit above what the caller has cannot be set; the caller's is then the limit. */
-static void limit(struct limits *limits, int resource, uint64_t soft, uint64_t hard)
-{
-    struct rlimit now = {0};
-    /* The libraries disagree about the type of a resource. */
-    if (syscall(SYS_prlimit64, 0, resource, NULL, &now) == 0) {
-        hard = hard < now.rlim_max ? hard : now.rlim_max;
-        soft = soft < hard ? soft : hard;
-    }
-    limits->items[limits->count++] =
-        (struct sbx_init_rlimit){.resource = (uint32_t)resource, .soft = soft, .hard = hard};
-}
-
-static void set_limits(struct sbx_launch *launch)
-{
-    const struct sbx_plan *plan = launch->plan;
-    bool has_group = launch->cgroup.version != SBX_CGROUP_NONE;
-    struct limits limits = {.count = 0};
-    limit(&limits, RLIMIT_CORE, 0, 0);
-    limit(&limits, RLIMIT_NOFILE, SBX_PLAN_DESCRIPTORS, SBX_PLAN_DESCRIPTORS);
-    limit(&limits, RLIMIT_FSIZE, SBX_PLAN_FILE_BYTES, SBX_PLAN_FILE_BYTES);
-    limit(&limits, RLIMIT_RTPRIO, 0, 0);
-    limit(&limits, RLIMIT_NICE, 0, 0);
-    if (plan->policy->limits.cpu_secs > 0) {
-        limit(&limits, RLIMIT_CPU, plan->policy->limits.cpu_secs,
-              plan->policy->limits.cpu_secs + 1);
-    }
-    /* An address-space limit would keep node, java and go from starting; data is what grows. */
-    if (plan->memory_bytes > 0 && !has_group) {
-        limit(&limits, RLIMIT_DATA, plan->memory_bytes, plan->memory_bytes);
-    }
-    if (plan->policy->limits.processes > 0 && !has_group) {
-        limit(&limits, RLIMIT_NPROC, plan->policy->limits.processes + 2,
-              plan->policy->limits.processes + 2);
-    }
-    launch->block.plan.rlimits =
-        sbx_init_block_array(&launch->block, limits.items, limits.count, sizeof limits.items[0]);
-}
+/* ---- the group -------------------------------------------------------------------------------------- */
 
 static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 {
@@ -175,6 +132,7 @@ static enum sbx_code make_pipes(struct sbx_launch *launch, struct sbx_err *err)
 {
     if (!sbx_fd_pipe(&launch->orders[0], &launch->orders[1]) ||
         !sbx_fd_pipe(&launch->reports[0], &launch->reports[1]) ||
+        (!launch->is_warm && !sbx_fd_pipe(&launch->hold[0], &launch->hold[1])) ||
         !sbx_fd_set_nonblocking(launch->reports[0])) {
         int raw = errno;
         return sbx_err_errno(err, raw, "pipe2", "cannot make the pipes of the box");
@@ -248,7 +206,7 @@ static void begin_block(struct sbx_launch *launch)
     inside->directory = sbx_init_block_text(&launch->block, plan->policy->cwd.text);
     inside->argv = sbx_init_block_texts(&launch->block, launch->is_warm ? nothing : plan->command);
     inside->env = sbx_init_block_texts(&launch->block, launch->env);
-    set_limits(launch);
+    sbx_launch_limits(launch);
     choose_filters(launch);
 }
 
@@ -267,18 +225,48 @@ void sbx_launch_look(struct sbx_launch *launch, struct sbx_arena *arena,
     begin_block(launch);
 }
 
+enum sbx_code sbx_launch_ready(struct sbx_launch *launch, struct sbx_err *err)
+{
+    launch->is_ready = true;
+    launch->init_fd = launch->plan_fd = launch->diagnostics_fd = -1;
+    launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
+    launch->hold[0] = launch->hold[1] = -1;
+    launch->box.terminal_fd = launch->box.terminal_slave_fd = launch->early.mounts_fd = -1;
+    sbx_init_block_init(&launch->block);
+    enum sbx_code code = make_pipes(launch, err);
+    if (code == SBX_OK) {
+        code = sbx_init_program(&launch->init_fd, err);
+    }
+    if (code == SBX_OK) {
+        code = sbx_init_block_open(&launch->plan_fd, err);
+    }
+    if (code != SBX_OK) {
+        return code;
+    }
+    sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
+    sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
+    sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
+    sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
+    if (!launch->is_warm) {
+        sbx_launch_pass(launch, launch->hold[0], SBX_INIT_FD_HOLD);
+    }
+    return SBX_OK;
+}
+
 enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena,
                               const struct sbx_plan *plan, struct sbx_err *err)
 {
     launch->arena = arena;
     launch->plan = plan;
     launch->landlock_abi = plan->facts->landlock_abi;
-    launch->init_fd = launch->plan_fd = launch->diagnostics_fd = -1;
-    launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
-    launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
-    sbx_init_block_init(&launch->block);
     sbx_evidence_init(&launch->evidence, arena);
-    launch->adopts = !launch->is_warm && sbx_orphans_adopt();
+    if (!launch->is_ready) {
+        enum sbx_code ready = sbx_launch_ready(launch, err);
+        if (ready != SBX_OK) {
+            return ready;
+        }
+    }
+    launch->adopts = !launch->is_warm && !launch->is_inside && sbx_orphans_adopt();
     enum sbx_code code = launch->is_warm ? no_command(launch) : find_command(launch, err);
     if (code == SBX_OK) {
         code = sbx_account_find(plan->policy, &launch->account, err);
@@ -287,33 +275,26 @@ enum sbx_code sbx_launch_open(struct sbx_launch *launch, struct sbx_arena *arena
         code = make_group(launch, err);
     }
     if (code == SBX_OK) {
-        code = make_pipes(launch, err);
-    }
-    if (code == SBX_OK) {
         code = make_terminal(launch, err);
     }
     if (code == SBX_OK) {
-        code = sbx_init_program(&launch->init_fd, err);
+        begin_block(launch);
     }
-    if (code != SBX_OK) {
-        return code;
-    }
-    begin_block(launch);
-    sbx_launch_pass(launch, launch->init_fd, SBX_INIT_FD_IMAGE);
-    sbx_launch_pass(launch, launch->orders[0], SBX_INIT_FD_ORDERS);
-    sbx_launch_pass(launch, launch->reports[1], SBX_INIT_FD_REPORTS);
-    return SBX_OK;
+    return code;
 }
 
 void sbx_launch_close(struct sbx_launch *launch)
 {
-    if (launch->arena == NULL) {
+    if (!launch->is_ready) {
         return;
     }
+    launch->is_ready = false;
+    sbx_attend_abandon(&launch->attendant);
     int *const owned[] = {
         &launch->init_fd,    &launch->plan_fd,         &launch->diagnostics_fd,
         &launch->orders[0],  &launch->orders[1],       &launch->reports[0],
-        &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd};
+        &launch->reports[1], &launch->box.terminal_fd, &launch->box.terminal_slave_fd,
+        &launch->hold[0],    &launch->hold[1],         &launch->early.mounts_fd};
     for (size_t i = 0; i < SBX_COUNT(owned); i++) {
         sbx_fd_close(owned[i]);
     }
@@ -379,33 +360,51 @@ static enum sbx_code seal_block(struct sbx_launch *launch, struct sbx_err *err)
     }
     launch->block.plan.filters =
         sbx_init_block_array(&launch->block, filters, launch->filter_count, sizeof filters[0]);
-    enum sbx_code code = sbx_init_block_seal(&launch->block, &launch->plan_fd, err);
-    if (code == SBX_OK) {
-        sbx_launch_pass(launch, launch->plan_fd, SBX_INIT_FD_PLAN);
-    }
-    return code;
+    return sbx_init_block_seal(&launch->block, launch->plan_fd, err);
 }
 
-/* The keeper has them now; kept open here, their end of file would never come. */
-static void parted(void *state)
+static void part_from_helper(struct sbx_launch *launch)
 {
-    sbx_launch_part((struct sbx_launch *)state);
+    sbx_fd_close(&launch->orders[0]);
+    sbx_fd_close(&launch->reports[1]);
+    sbx_fd_close(&launch->hold[0]);
+    sbx_fd_close(&launch->box.terminal_slave_fd);
 }
 
 void sbx_launch_part(struct sbx_launch *launch)
 {
-    sbx_fd_close(&launch->orders[0]);
-    sbx_fd_close(&launch->orders[1]);
-    sbx_fd_close(&launch->reports[1]);
-    sbx_fd_close(&launch->box.terminal_slave_fd);
-    sbx_fd_close(&launch->box.terminal_fd);
-    sbx_heir_dismiss(&launch->heir);
-    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
+    part_from_helper(launch);
+    if (!launch->is_inside) {
+        sbx_fd_close(&launch->orders[1]);
+        sbx_fd_close(&launch->hold[1]);
+        sbx_fd_close(&launch->box.terminal_fd);
+        sbx_heir_dismiss(&launch->heir);
+    }
+}
+
+static void look(void *state, const struct sbx_report *built)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    if (launch->look != NULL) {
+        launch->look(launch, built);
+    }
 }
 
 static bool verify(void *state, const struct sbx_report *held)
 {
     return sbx_launch_verify((struct sbx_launch *)state, held);
+}
+
+/* Nothing is read back any more. */
+static void settle(void *state)
+{
+    struct sbx_launch *launch = (struct sbx_launch *)state;
+    sbx_fd_close(&launch->init_fd);
+    sbx_fd_close(&launch->plan_fd);
+    sbx_fd_close(&launch->early.mounts_fd);
+    if (launch->settle != NULL) {
+        launch->settle(launch);
+    }
 }
 
 bool sbx_launch_verify(struct sbx_launch *launch, const struct sbx_report *held)
@@ -460,10 +459,16 @@ void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *o
 
 enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
 {
+    static const unsigned char build = SBX_ORDER_BUILD;
     enum sbx_code code = seal_block(launch, err);
-    if (code != SBX_OK) {
-        return code;
+    if (code == SBX_OK && launch->box.fork != NULL) {
+        (void)!sbx_fd_write_all(launch->orders[1], &build, 1); /* a dead helper shows elsewhere */
     }
+    return code;
+}
+
+void sbx_launch_fill(struct sbx_launch *launch)
+{
     struct sbx_box *box = &launch->box;
     box->fds = launch->fds;
     box->fd_count = launch->fd_count;
@@ -471,6 +476,8 @@ enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
     box->reports_fd = launch->reports[0];
     box->helper_orders_fd = launch->orders[0];
     box->helper_reports_fd = launch->reports[1];
+    box->hold_fd = launch->hold[1];
+    box->helper_hold_fd = launch->hold[0];
     box->diagnostics_fd = launch->diagnostics_fd;
     /* Merged streams stay one: their order would be lost. */
     box->watches_stderr =
@@ -482,6 +489,31 @@ enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
     box->tick_ms = 50;
     box->account = account;
     box->undo = undo;
+    box->has_undo = launch->cgroup.version != SBX_CGROUP_NONE || launch->scratch[0] != '\0';
+}
+
+enum sbx_code sbx_launch_begin(struct sbx_launch *launch, struct sbx_err *err)
+{
+    sbx_launch_fill(launch);
+    launch->run = (struct sbx_plain_run){
+        .timeout_ns = launch->plan->timeout_ns,
+        .max_output_bytes = launch->plan->policy->limits.output_bytes,
+    };
+    launch->attend = (struct sbx_attend){
+        .run = &launch->run,
+        .box = &launch->box,
+        .is_inside = launch->is_inside,
+        .is_trial = launch->is_trial,
+        .state = launch,
+        .look = look,
+        .verify = verify,
+        .settle = settle,
+    };
+    if (!sbx_attend_begin(&launch->attendant, &launch->attend)) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "fork", "cannot start a process");
+    }
+    part_from_helper(launch);
     return SBX_OK;
 }
 
@@ -489,24 +521,18 @@ enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *o
                              struct sbx_err *err)
 {
     enum sbx_code code = sbx_launch_seal(launch, err);
+    if (code == SBX_OK && launch->attendant.plan == NULL) {
+        code = sbx_launch_begin(launch, err);
+    }
     if (code != SBX_OK) {
         return code;
     }
-    struct sbx_plain_run run = {
-        .timeout_ns = launch->plan->timeout_ns,
-        .max_output_bytes = launch->plan->policy->limits.output_bytes,
-    };
-    struct sbx_attend attend = {.run = &run,
-                                .box = &launch->box,
-                                .is_trial = launch->is_trial,
-                                .state = launch,
-                                .parted = parted,
-                                .verify = verify};
-    struct sbx_report final = {0};
-    if (!sbx_attend(&attend, &final)) {
-        int raw = errno;
-        return sbx_err_errno(err, raw, "fork", "cannot start a process");
+    sbx_launch_part(launch);
+    if (launch->is_inside) {
+        sbx_keeper_limit(launch->attendant.keeper, launch->plan->timeout_ns);
     }
+    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
+    struct sbx_report final = sbx_attend_end(&launch->attendant);
     if (final.kind == SBX_REPORT_STOPPED &&
         launch->adopts) { /* the keeper was killed: the box is ours */
         sbx_orphans_end();

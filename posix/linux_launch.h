@@ -4,6 +4,7 @@
 #define SBX_POSIX_LINUX_LAUNCH_H
 
 #include "common/run/backend.h"
+#include "posix/attend.h"
 #include "posix/box.h"
 #include "posix/identity.h"
 #include "posix/init_block.h"
@@ -16,6 +17,15 @@
 #include "posix/linux_session.h"
 
 enum { SBX_LAUNCH_FILTERS = 6 };
+
+/* A first look at a box. It holds as long as nothing was mounted since, and of a process in the same namespaces. */
+struct sbx_early {
+    bool is_taken;
+    size_t mark;   /* its evidence begins here */
+    int mounts_fd; /* the kernel marks it when a mount changes */
+    char mounts[SBX_NAMESPACE_BYTES], users[SBX_NAMESPACE_BYTES];
+    uint64_t root_mount, root_inode;
+};
 
 /* Zero it, then sbx_launch_open. */
 struct sbx_launch {
@@ -33,8 +43,10 @@ struct sbx_launch {
     struct sbx_account account;            /* whom the box runs as */
     const struct sbx_session_net *session; /* the network it shares; NULL: one of its own */
     struct sbx_cgroup cgroup;
+    bool is_ready;
     bool is_warm;         /* set before it is opened: the box is built without a command (pool.h) */
-    bool is_trial;        /* the command never will be let go */
+    bool is_inside;       /* likewise: sbx is its own keeper (keeper.h) */
+    bool is_trial;        /* likewise: the command never will be let go */
     bool is_released;     /* it was */
     bool adopts;          /* orphans of the keeper become our children, and only they do */
     struct sbx_heir heir; /* of the group, until the keeper has it */
@@ -42,23 +54,36 @@ struct sbx_launch {
     char scratch[512];     /* a private directory on the host; "": none */
 
     int init_fd, plan_fd, diagnostics_fd;
-    int orders[2], reports[2]; /* read end, write end */
+    int orders[2], reports[2], hold[2]; /* read end, write end */
     struct sbx_box_share *share;
     struct sbx_box_fd fds[SBX_BOX_FDS];
     size_t fd_count;
 
     struct sbx_box box;
+    struct sbx_plain_run run; /* its limits */
+    struct sbx_attend attend;
+    struct sbx_attendant attendant; /* once it was begun */
     struct sbx_evidence_list evidence;
     enum sbx_code verify_code; /* why the box was not released */
     struct sbx_err verify_err;
     void *state;          /* of the backend */
     bool compares_mounts; /* with those of sbx */
-    struct sbx_own own;   /* read while the keeper makes the box */
+    struct sbx_own own;   /* read while the box is made */
+    struct sbx_early
+        early; /* what of the box was read back already, while it was confining itself */
     /* In the helper, in place of entering the group and becoming the account; NULL: that. */
     bool (*enter)(struct sbx_launch *launch);
+    /* Reads back what can be by now, of the box that `built` tells about; NULL: everything waits for `verify`. */
+    void (*look)(struct sbx_launch *launch, const struct sbx_report *built);
     /* Reads back what is the backend's own, of the box that `held` tells about. The evidence decides. */
     void (*verify)(struct sbx_launch *launch, const struct sbx_report *held);
+    /* What the backend kept until then; NULL: nothing. */
+    void (*settle)(struct sbx_launch *launch);
 };
+
+/* What every launch has and no plan decides: pipes, sbx-init, an empty block. The plan's part follows with
+ * sbx_launch_open, which does this too where it was not done. */
+enum sbx_code sbx_launch_ready(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
 
 /* Finds the command, makes its environment, limits, filters and pipes; recovers what dead runs left. Without a command
  * there are no program, arguments and variables, and the calling process adopts no orphans. */
@@ -92,10 +117,17 @@ void sbx_launch_look(struct sbx_launch *launch, struct sbx_arena *arena,
                      const struct sbx_plan *plan, const struct sbx_account *account,
                      enum sbx_cgroup_version version);
 
-/* Seals the block and fills what the keeper has to know: the last part before it is forked. */
+/* Starts the helper of the box, which waits for its block. `launch->box` says by now what it is started with. */
+enum sbx_code sbx_launch_begin(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
+
+/* Seals the block, which the helper waits for or is started with next. */
 enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
 
-/* What is the keeper's alone is closed here, once it is forked: an end of file would never come. */
+/* Fills the rest of what the keeper has to know. sbx_launch_begin and sbx_launch_run do so themselves. */
+void sbx_launch_fill(struct sbx_launch *launch);
+
+/* What is the helper's alone is closed here, once it is started, and where the keeper is a process, what is the keeper's:
+ * an end of file would never come. */
 void sbx_launch_part(struct sbx_launch *launch);
 
 /* Reads everything back while the command is held; true when all is as planned. */
@@ -104,7 +136,7 @@ bool sbx_launch_verify(struct sbx_launch *launch, const struct sbx_report *held)
 /* Events and evidence, not the outcome, as far as they are known. */
 void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *out);
 
-/* Runs the helper to the end of the box. `launch->block` and `launch->box` are filled by now. */
+/* Runs the helper to the end of the box. `launch->block` and `launch->box` are filled by now; it was begun or is now. */
 enum sbx_code sbx_launch_run(struct sbx_launch *launch, struct sbx_run_record *out,
                              struct sbx_err *err) SBX_MUST_USE;
 

@@ -1,6 +1,13 @@
 /* What the backends that mount share: names, mounts, Landlock inside them, and what is read back. */
 #include "posix/linux_mounted.h"
 
+#include <fcntl.h>
+#include <linux/stat.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "posix/linux_landlock.h"
 #include "posix/linux_tree.h"
 
@@ -109,6 +116,60 @@ static pid_t held_process(pid_t first)
     return tree.count == 1 ? tree.node[0].pid : -1;
 }
 
+static bool find_root(const struct sbx_proc *proc, uint64_t *mount, uint64_t *inode)
+{
+    struct statx info = {0};
+    if (syscall(SYS_statx, proc->dir, "root", AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID, &info) !=
+            0 ||
+        (info.stx_mask & STATX_MNT_ID) == 0) {
+        return false;
+    }
+    *mount = info.stx_mnt_id;
+    *inode = info.stx_ino;
+    return true;
+}
+
+static void see_namespaces(const struct sbx_proc *proc, struct sbx_early *out)
+{
+    sbx_proc_link(proc, sbx_namespace_names[SBX_NAMESPACE_MNT].path, out->mounts,
+                  sizeof out->mounts);
+    sbx_proc_link(proc, sbx_namespace_names[SBX_NAMESPACE_USER].path, out->users,
+                  sizeof out->users);
+}
+
+void sbx_mounted_look(struct sbx_launch *launch, const struct sbx_mounts *mounts, pid_t first)
+{
+    struct sbx_early *early = &launch->early;
+    AUTO_PROC proc;
+    sbx_proc_open_only(&proc, first);
+    early->mark = launch->evidence.count;
+    /* Before anything is read: what changes from here on is noticed. */
+    early->mounts_fd = openat(proc.dir, "mountinfo", O_RDONLY | O_CLOEXEC);
+    see_namespaces(&proc, early);
+    if (early->mounts_fd < 0 || early->mounts[0] == '\0' || early->users[0] == '\0' ||
+        !find_root(&proc, &early->root_mount, &early->root_inode)) {
+        return;
+    }
+    early->is_taken = true;
+    sbx_evidence_user_namespaces(&launch->evidence, &proc);
+    sbx_evidence_mounts(&launch->evidence, &proc, launch->plan->policy, mounts, &launch->own);
+    sbx_evidence_rules(&launch->evidence, &proc, launch->plan->policy);
+}
+
+/* Of this process, too: the same mounts, and none of them has changed. */
+static bool is_still_true(const struct sbx_early *early, const struct sbx_proc *held)
+{
+    struct sbx_early now = {0};
+    struct pollfd slot = {.fd = early->mounts_fd, .events = POLLPRI};
+    if (!early->is_taken || poll(&slot, 1, 0) < 0 || (slot.revents & (POLLPRI | POLLERR)) != 0) {
+        return false;
+    }
+    see_namespaces(held, &now);
+    return strcmp(now.mounts, early->mounts) == 0 && strcmp(now.users, early->users) == 0 &&
+           find_root(held, &now.root_mount, &now.root_inode) &&
+           now.root_mount == early->root_mount && now.root_inode == early->root_inode;
+}
+
 void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box)
 {
     bool has_network = launch->plan->policy->network != SBX_NET_INHERIT && launch->session == NULL;
@@ -123,6 +184,10 @@ void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box
     AUTO_PROC held;
     sbx_proc_open(&first, box->first);
     sbx_proc_open(&held, pid);
+    bool is_seen = is_still_true(&launch->early, &held);
+    if (launch->early.is_taken && !is_seen) {
+        launch->evidence.count = launch->early.mark; /* all of it again */
+    }
     sbx_evidence_first(&launch->evidence, &(struct sbx_first){.proc = &first,
                                                               .held = &held,
                                                               .own = &launch->own,
@@ -130,6 +195,7 @@ void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box
                                                               .program_fd = launch->init_fd,
                                                               .plan_fd = launch->plan_fd,
                                                               .filters = launch->filter_count,
+                                                              .has_users = is_seen,
                                                               .is_namespace = true});
     sbx_evidence_process(&launch->evidence,
                          &(struct sbx_held){
@@ -146,7 +212,10 @@ void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box
         sbx_evidence_namespace(&launch->evidence, &held, SBX_NAMESPACE_NET,
                                launch->session->net_inode);
     }
-    sbx_evidence_mounts(&launch->evidence, &held, launch->plan->policy, box->mounts, &launch->own);
-    sbx_evidence_rules(&launch->evidence, &held, launch->plan->policy);
+    if (!is_seen) {
+        sbx_evidence_mounts(&launch->evidence, &held, launch->plan->policy, box->mounts,
+                            &launch->own);
+        sbx_evidence_rules(&launch->evidence, &held, launch->plan->policy);
+    }
     sbx_launch_evidence(launch, &held);
 }

@@ -16,7 +16,10 @@ struct sbx_mounted {
     int probe;    /* errno of the access that Landlock must refuse */
 };
 
-/* Reads back all of a box with namespaces and mounts. */
+/* Reads back the mounts of a box whose first process has made them all, and that no user namespace can be made in it. */
+void sbx_mounted_look(struct sbx_launch *launch, const struct sbx_mounts *mounts, pid_t first);
+
+/* Reads back all of a box with namespaces and mounts, but for what was seen in a first look and cannot have changed. */
 void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "posix/linux_launch.h"
 
-/* As fork(2), in the keeper: of a struct sbx_launch. The child is in all the namespaces that its plan asks for but
- * that of its group, and a child of the caller also where the box runs as another account. */
-pid_t sbx_native_fork(void *state);
+/* Of a struct sbx_launch: as `fork` of a box. The process is in user, mount and process namespaces of its own, and a
+ * child of the caller also where the box runs as another account. */
+pid_t sbx_native_fork(void *state, const struct sbx_box_child *child);
 
 /* In that child: it joins the control group if it was not born there, and keeps capabilities over exec. False
  * with errno; the process must end then. */
@@ -22,8 +22,11 @@ enum sbx_code sbx_native_run(struct sbx_arena *arena, const struct sbx_plan *pla
                              const struct sbx_session_net *session, struct sbx_run_record *out,
                              struct sbx_err *err) SBX_MUST_USE;
 
-/* Makes the names, the mounts and the rest of the block and of the box, of a launch that is open. `mounts` is kept
- * until it was verified. */
+/* What the keeper has to know of a box of this backend, of a launch that is open. From here on it can be begun. */
+enum sbx_code sbx_native_box(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
+
+/* Makes the names, the mounts and the rest of the block, of a launch that is open. `mounts` is kept until it was
+ * verified. */
 enum sbx_code sbx_native_prepare(struct sbx_launch *launch, struct sbx_mounts *mounts,
                                  struct sbx_err *err) SBX_MUST_USE;
 

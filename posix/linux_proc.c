@@ -57,14 +57,22 @@ static size_t read_open(int fd, char *out, size_t size)
     return have;
 }
 
-void sbx_proc_open(struct sbx_proc *proc, pid_t pid)
+void sbx_proc_open_only(struct sbx_proc *proc, pid_t pid)
 {
-    struct stat info;
     struct sbx_line path;
     sbx_line_set(&path, "/proc/");
     sbx_line_number(&path, (uint64_t)pid);
     proc->pid = pid;
     proc->dir = pid <= 0 ? -1 : open(path.text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    proc->has_owner = false;
+    proc->status[0] = '\0';
+    sbx_proc_parse(proc);
+}
+
+void sbx_proc_open(struct sbx_proc *proc, pid_t pid)
+{
+    struct stat info;
+    sbx_proc_open_only(proc, pid);
     AUTO_FD status = proc->dir < 0 ? -1 : openat(proc->dir, "status", O_RDONLY | O_CLOEXEC);
     (void)read_open(status, proc->status, sizeof proc->status);
     sbx_proc_parse(proc);

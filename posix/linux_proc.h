@@ -43,7 +43,10 @@ struct sbx_proc {
 /* Finds the fields in the text of status, which it cuts into lines. */
 void sbx_proc_parse(struct sbx_proc *proc);
 
-/* Reads status, too. Everything else is read when it is asked for. */
+/* Everything is read when it is asked for; of status nothing is known. */
+void sbx_proc_open_only(struct sbx_proc *proc, pid_t pid);
+
+/* Reads status, too. */
 void sbx_proc_open(struct sbx_proc *proc, pid_t pid);
 void sbx_proc_close(struct sbx_proc *proc);
 #define AUTO_PROC SBX_CLEANUP(sbx_proc_close) struct sbx_proc

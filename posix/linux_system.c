@@ -126,6 +126,11 @@ bool sbx_system_die_with(pid_t parent)
     return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) == 0 && getppid() == parent;
 }
 
+int sbx_system_watch(pid_t child)
+{
+    return (int)syscall(SYS_pidfd_open, child, 0);
+}
+
 bool sbx_system_adopt_orphans(void)
 {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0;

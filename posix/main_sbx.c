@@ -10,6 +10,7 @@
 #include "common/base/utf8.h"
 #include "common/cli/cli.h"
 #include "common/os.h"
+#include "posix/keeper.h"
 #include "posix/system.h"
 #ifdef __APPLE__
 #include "posix/macos_first.h"
@@ -71,5 +72,6 @@ int main(int argc, char **argv)
             return refuse_argument(i, argv[i]);
         }
     }
+    sbx_keeper_leave_rest();
     return sbx_cli_main(argc, (const char *const *)argv);
 }

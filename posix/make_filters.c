@@ -2,6 +2,7 @@
  * prints them as C. The product links its output, and nothing of libseccomp. */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,6 +14,10 @@
 #include "common/base/banned.h"
 
 #define LAST_CALL 1023 /* far above what any kernel has */
+
+/* Of struct seccomp_data. */
+#define SECCOMP_NUMBER_AT 0
+#define SECCOMP_ARCH_AT 4
 #define ALL UINT64_MAX
 
 static void stop(const char *what, int code)
@@ -163,18 +168,53 @@ static void mark_calls(enum known *calls)
     }
 }
 
-/* Numbers nobody knows here are left to the default: programs written for newer kernels ask, hear that
- * there is no such call, and fall back. */
-static void add_strict(scmp_filter_ctx filter)
+/* Numbers nobody knows here hear that there is no such call: programs written for newer kernels ask, and fall back. */
+static uint32_t strict_answer(enum known call)
+{
+    return call == ALLOWED   ? SECCOMP_RET_ALLOW
+           : call == OUTSIDE ? SECCOMP_RET_KILL_PROCESS
+                             : SECCOMP_RET_ERRNO | ENOSYS;
+}
+
+/* Calls in the order of their numbers, cut where the answer changes. */
+struct range {
+    uint32_t first; /* up to the first of the next */
+    uint32_t answer;
+};
+
+static size_t find_ranges(struct range *out)
 {
     static enum known calls[LAST_CALL + 1];
+    size_t count = 0;
     mark_calls(calls);
-    for (int number = 0; number <= LAST_CALL; number++) {
-        if (calls[number] != UNKNOWN) {
-            uint32_t action = calls[number] == ALLOWED ? SCMP_ACT_ALLOW : SCMP_ACT_KILL_PROCESS;
-            check("strict", seccomp_rule_add_exact_array(filter, action, number, 0, NULL));
+    for (uint32_t number = 0; number <= LAST_CALL; number++) {
+        uint32_t answer = strict_answer(calls[number]);
+        if (count == 0 || out[count - 1].answer != answer) {
+            out[count++] = (struct range){number, answer};
         }
     }
+    if (out[count - 1].answer != strict_answer(UNKNOWN)) {
+        out[count++] = (struct range){LAST_CALL + 1, strict_answer(UNKNOWN)};
+    }
+    return count;
+}
+
+/* A balanced tree: which half is the number in? Its two halves follow, the lower one first. Returns how many
+ * instructions that are. */
+static size_t put_tree(struct sock_filter *out, const struct range *ranges, size_t count)
+{
+    if (count == 1) {
+        out[0] = (struct sock_filter){BPF_RET | BPF_K, 0, 0, ranges[0].answer};
+        return 1;
+    }
+    size_t half = count / 2;
+    size_t lower = put_tree(out + 1, ranges, half);
+    size_t upper = put_tree(out + 1 + lower, ranges + half, count - half);
+    if (lower > UINT8_MAX) {
+        stop("strict: a jump is too long", -ERANGE);
+    }
+    out[0] = (struct sock_filter){BPF_JMP | BPF_JGE | BPF_K, (uint8_t)lower, 0, ranges[half].first};
+    return 1 + lower + upper;
 }
 
 /* ---- programs ---------------------------------------------------------------------------------- */
@@ -228,7 +268,7 @@ static const struct {
     void (*fill)(scmp_filter_ctx filter);
 } programs[] = {{"SBX_FILTER_DENY", SCMP_ACT_ALLOW, add_deny},
                 {"SBX_FILTER_DENY_UNIX", SCMP_ACT_ALLOW, add_deny_unix},
-                {"SBX_FILTER_STRICT", SCMP_ACT_ERRNO(ENOSYS), add_strict},
+                {"SBX_FILTER_STRICT", 0, NULL}, /* make_strict */
                 {"SBX_FILTER_NAMES", SCMP_ACT_ALLOW, add_names},
                 {"SBX_FILTER_METADATA", SCMP_ACT_ALLOW, add_metadata},
                 {"SBX_FILTER_NO_LANDLOCK", SCMP_ACT_ALLOW, add_no_landlock},
@@ -236,6 +276,11 @@ static const struct {
                 {"SBX_FILTER_NEIGHBOURS", SCMP_ACT_ALLOW, add_neighbours},
                 {"SBX_FILTER_CHANGES", SCMP_ACT_ALLOW, add_changes}};
 #define PROGRAM_COUNT (sizeof programs / sizeof programs[0])
+
+static void print_line(struct sock_filter line)
+{
+    printf("    {0x%02x, %u, %u, 0x%08x},\n", line.code, line.jt, line.jf, line.k);
+}
 
 static void print_code(scmp_filter_ctx filter, size_t index)
 {
@@ -249,10 +294,35 @@ static void print_code(scmp_filter_ctx filter, size_t index)
     printf("static const struct sock_filter code_%zu[] = {\n", index);
     struct sock_filter line;
     while (fread(&line, sizeof line, 1, file) == 1) {
-        printf("    {0x%02x, %u, %u, 0x%08x},\n", line.code, line.jt, line.jf, line.k);
+        print_line(line);
     }
     printf("};\n");
     (void)fclose(file);
+}
+
+/* Only about numbers, so not by libseccomp, which has an instruction for each of them where one for a whole range
+ * does: the kernel translates every one, for every box. */
+static void make_strict(size_t index)
+{
+    static struct range ranges[LAST_CALL + 2];
+    static struct sock_filter tree[2 * (LAST_CALL + 2)];
+    size_t count = find_ranges(ranges);
+    size_t length = put_tree(tree, ranges, count);
+    bool has_other_calls = seccomp_arch_native() == SCMP_ARCH_X86_64;
+    printf("static const struct sock_filter code_%zu[] = {\n", index);
+    print_line((struct sock_filter){BPF_LD | BPF_W | BPF_ABS, 0, 0, SECCOMP_ARCH_AT});
+    print_line((struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 1, 0, seccomp_arch_native()});
+    print_line((struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS});
+    print_line((struct sock_filter){BPF_LD | BPF_W | BPF_ABS, 0, 0, SECCOMP_NUMBER_AT});
+    if (has_other_calls) { /* those of x32, which have a bit of their own; -1 is one that a tracer took out */
+        print_line((struct sock_filter){BPF_JMP | BPF_JEQ | BPF_K, 2, 0, UINT32_MAX});
+        print_line((struct sock_filter){BPF_JMP | BPF_JGE | BPF_K, 0, 1, UINT32_C(0x40000000)});
+        print_line((struct sock_filter){BPF_RET | BPF_K, 0, 0, SECCOMP_RET_KILL_PROCESS});
+    }
+    for (size_t i = 0; i < length; i++) {
+        print_line(tree[i]);
+    }
+    printf("};\n");
 }
 
 static void make_program(size_t index)
@@ -282,7 +352,11 @@ int main(void)
     printf("/* Made by make_filters from posix/linux_calls*.c. */\n"
            "#include \"posix/linux_seccomp.h\"\n\n#include \"common/base/banned.h\"\n\n");
     for (size_t i = 0; i < PROGRAM_COUNT; i++) {
-        make_program(i);
+        if (programs[i].fill == NULL) {
+            make_strict(i);
+        } else {
+            make_program(i);
+        }
     }
     printf("\n_Static_assert(SBX_FILTER_COUNT == %zu, \"make_filters knows every program\");\n"
            "const struct sbx_bpf sbx_filter_programs[SBX_FILTER_COUNT] = {\n",

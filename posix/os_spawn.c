@@ -46,12 +46,13 @@ enum sbx_code sbx_os_run_plain(const struct sbx_plain_run *run, struct sbx_outco
     if (code != SBX_OK) {
         return code;
     }
-    struct sbx_report final;
     struct sbx_attend attend = {.run = run, .path = program.text};
-    if (!sbx_attend(&attend, &final)) {
+    struct sbx_attendant attendant;
+    if (!sbx_attend_begin(&attendant, &attend)) {
         int raw = errno;
         return sbx_err_errno(err, raw, "fork", "cannot start a process");
     }
+    struct sbx_report final = sbx_attend_end(&attendant);
     if (final.kind == SBX_REPORT_FAILED) {
         return birth_failed(run, program.text, &final, err);
     }

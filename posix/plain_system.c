@@ -92,6 +92,13 @@ bool sbx_system_die_with(pid_t parent)
     return getppid() == parent;
 }
 
+int sbx_system_watch(pid_t child)
+{
+    (void)child;
+    errno = ENOSYS;
+    return -1;
+}
+
 bool sbx_system_adopt_orphans(void)
 {
     return false;

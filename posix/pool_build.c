@@ -106,13 +106,9 @@ static enum sbx_code fork_keeper(struct sbx_pool_box *box, struct ends *ends, st
     int raw = errno;
     if (pid == 0) {
         leave_owners(box, ends);
-        sbx_keeper_main(&(struct sbx_keeper_plan){
-            .run = &run,
-            .box = &box->launch->box,
-            .signals = &signals,
-            .control_fd = ends->control,
-            .report_fd = ends->report,
-        });
+        sbx_keeper_main(
+            &(struct sbx_keeper_plan){.run = &run, .box = &box->launch->box, .signals = &signals},
+            &(struct sbx_keeper_pipes){ends->control, ends->report});
     }
     sbx_signals_unblock(&mask);
     if (pid < 0) {
@@ -205,14 +201,16 @@ static enum sbx_code start_keeper(struct sbx_pool_box *box, uint64_t *inode, str
         return code;
     }
     sbx_launch_pass(launch, ends.result, SBX_INIT_FD_RESULT);
-    sbx_launch_pass(launch, ends.command, SBX_INIT_FD_COMMAND);
+    sbx_launch_pass(launch, ends.command, SBX_INIT_FD_HOLD);
     launch->box.is_warm = true;
     launch->box.timer_fd = box->timer_fd;
+    sbx_launch_fill(launch);
     code = sbx_launch_seal(launch, err);
     if (code == SBX_OK) {
         code = fork_keeper(box, &ends, err);
     }
     sbx_launch_part(launch);
+    sbx_own_read(&launch->own, launch->arena, launch->compares_mounts);
     return code;
 }
 
@@ -224,6 +222,9 @@ static enum sbx_code build(struct sbx_pool_box *box, struct sbx_err *err)
     struct sbx_report held;
     launch->is_warm = true;
     enum sbx_code code = sbx_launch_open(launch, &box->arena, box->plan, err);
+    if (code == SBX_OK) {
+        code = sbx_native_box(launch, err);
+    }
     if (code == SBX_OK) {
         code = sbx_native_prepare(launch, &mounts, err);
     }

@@ -179,8 +179,9 @@ static void take_result(struct sbx_pool_box *box, const struct sbx_init_result *
                         uint64_t wall_ns, struct sbx_outcome *out)
 {
     const struct sbx_box *inside = &box->launch->box;
-    *out = (struct sbx_outcome){
-        .started = true, .cpu_ns = result->cpu_ns, .peak_memory_bytes = result->peak_memory_bytes};
+    *out = (struct sbx_outcome){.started = true,
+                                .cpu_ns = result->usage.cpu_ns,
+                                .peak_memory_bytes = result->usage.peak_memory_bytes};
     if (WIFEXITED(result->status)) {
         out->exit_code = (uint32_t)WEXITSTATUS(result->status);
     } else {

@@ -12,7 +12,8 @@ _Static_assert(offsetof(struct sbx_said, text) == SBX_SAID_HEAD,
                "only the head and the text are sent");
 
 /* Takes whole reports off the front. A length that cannot be ends it: whatever writes there is not ours. */
-static void take_whole(struct sbx_reports *reports, void (*each)(const struct sbx_said *))
+static void take_whole(struct sbx_reports *reports,
+                       void (*each)(void *state, const struct sbx_said *), void *state)
 {
     struct sbx_said said;
     while (reports->len >= SBX_SAID_HEAD) {
@@ -29,11 +30,12 @@ static void take_whole(struct sbx_reports *reports, void (*each)(const struct sb
         memcpy(&said, reports->bytes, whole);
         reports->len -= whole;
         memmove(reports->bytes, reports->bytes + whole, reports->len);
-        each(&said);
+        each(state, &said);
     }
 }
 
-void sbx_reports_read(struct sbx_reports *reports, int fd, void (*each)(const struct sbx_said *))
+void sbx_reports_read(struct sbx_reports *reports, int fd,
+                      void (*each)(void *state, const struct sbx_said *), void *state)
 {
     while (!reports->is_closed) {
         ssize_t got =
@@ -43,7 +45,7 @@ void sbx_reports_read(struct sbx_reports *reports, int fd, void (*each)(const st
             return;
         }
         reports->len += (size_t)got;
-        take_whole(reports, each);
+        take_whole(reports, each, state);
     }
 }
 

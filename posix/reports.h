@@ -14,7 +14,8 @@ struct sbx_reports {
 };
 
 /* Reads what is there, without waiting, and calls `each` for every whole report. */
-void sbx_reports_read(struct sbx_reports *reports, int fd, void (*each)(const struct sbx_said *));
+void sbx_reports_read(struct sbx_reports *reports, int fd,
+                      void (*each)(void *state, const struct sbx_said *), void *state);
 
 /* Keeps a refusal for the explanation afterwards. */
 void sbx_box_note(struct sbx_box_share *share, const struct sbx_said *said);

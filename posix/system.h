@@ -42,6 +42,10 @@ bool sbx_system_die_with(pid_t parent) SBX_MUST_USE;
 
 /* ---- process trees ---- */
 
+/* A descriptor that is readable once this child, which nobody has waited for, has ended; -1 with errno, also where
+ * the kernel has none. */
+int sbx_system_watch(pid_t child) SBX_MUST_USE;
+
 /* From now on orphans below the calling process become its own children; false where the kernel
  * cannot. */
 bool sbx_system_adopt_orphans(void) SBX_MUST_USE;

@@ -65,6 +65,11 @@ bool sbx_terminal_is_foreground(int fd)
     return owner < 0 || owner == getpgrp();
 }
 
+bool sbx_terminal_is_there(void)
+{
+    return isatty(STDIN_FILENO) == 1 || isatty(STDOUT_FILENO) == 1 || isatty(STDERR_FILENO) == 1;
+}
+
 bool sbx_terminal_is_background(void)
 {
     return !sbx_terminal_is_foreground(STDIN_FILENO) ||

@@ -35,6 +35,9 @@ bool sbx_terminal_pair(int *master_fd, int *slave_fd) SBX_MUST_USE;
  * nobody else is known to be. */
 bool sbx_terminal_is_foreground(int fd);
 
+/* Has the calling process a terminal on a standard stream? */
+bool sbx_terminal_is_there(void);
+
 /* Has the calling process a terminal on a standard stream whose keys are for another job? */
 bool sbx_terminal_is_background(void);
 

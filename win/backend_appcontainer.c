@@ -54,4 +54,5 @@ static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
     return code;
 }
 
-const struct sbx_backend sbx_backend_appcontainer = {SBX_BACKEND_APPCONTAINER, probe, run};
+const struct sbx_backend sbx_backend_appcontainer = {
+    .id = SBX_BACKEND_APPCONTAINER, .probe = probe, .run = run};

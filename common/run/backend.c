@@ -22,8 +22,8 @@ static enum sbx_code fail_closed_run(struct sbx_arena *arena, const struct sbx_p
                        selection->why == NULL ? "nothing fits" : selection->why);
 }
 
-const struct sbx_backend sbx_backend_fail_closed = {SBX_BACKEND_FAIL_CLOSED, always_passes,
-                                                    fail_closed_run};
+const struct sbx_backend sbx_backend_fail_closed = {
+    .id = SBX_BACKEND_FAIL_CLOSED, .probe = always_passes, .run = fail_closed_run};
 
 const struct sbx_backend *sbx_backend_find(enum sbx_backend_id id)
 {

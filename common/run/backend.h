@@ -21,6 +21,11 @@ struct sbx_backend {
     enum sbx_code (*run)(struct sbx_arena *arena, const struct sbx_plan *plan,
                          const struct sbx_selection *selection, struct sbx_run_record *out,
                          struct sbx_err *err);
+
+    /* This policy will probably be carried out next, by this backend: what any box for it takes can begin while the
+     * rest is decided. Nothing may be changed but what `forget` undoes at once. NULL, both: nothing can begin. */
+    void (*expect)(const struct sbx_policy *policy);
+    void (*forget)(void);
 };
 
 /* Backends of this build, in any order (policy/backends.h has the order); NULL for one that is not built

@@ -37,4 +37,4 @@ static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
     return code;
 }
 
-const struct sbx_backend sbx_backend_none = {SBX_BACKEND_NONE, probe, run};
+const struct sbx_backend sbx_backend_none = {.id = SBX_BACKEND_NONE, .probe = probe, .run = run};

@@ -34,6 +34,23 @@ static void select_backend(struct sbx_arena *arena, const struct sbx_prepare_inp
     }
 }
 
+/* The one that would be taken unless its probe fails. */
+static const struct sbx_backend *expect_backend(const struct sbx_prepare_input *input,
+                                                const struct sbx_prepared *prepared)
+{
+    if (!input->will_run || input->wants_terminal || input->context->is_assumed) return NULL;
+    const struct sbx_backend *const *list = sbx_platform_backends();
+    for (size_t i = 0; list[i] != NULL; i++) {
+        const char *name = sbx_name_text(sbx_backend_names, (int)list[i]->id);
+        bool is_asked = input->request == NULL || strcmp(input->request, name) == 0;
+        if (list[i]->expect != NULL && is_asked) {
+            list[i]->expect(&prepared->policy);
+            return list[i];
+        }
+    }
+    return NULL;
+}
+
 /* A program that does not know its terminal cannot use it. What is declared counts more. */
 static bool pass_term(struct sbx_arena *arena, struct sbx_policy *policy)
 {
@@ -87,11 +104,13 @@ enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_inpu
                        &out->policy);
     if (!sbx_findings_ok(findings))
         return sbx_err_set(err, SBX_E_INVALID, "the manifest has errors");
+    const struct sbx_backend *expected = expect_backend(input, out);
     if (input->context->is_assumed)
         sbx_facts_assume(input->context->platform, &out->facts);
     else
         sbx_os_facts(arena, &out->facts);
     select_backend(arena, input, out);
+    if (expected != NULL && out->selection.backend != expected->id) expected->forget();
     if (out->selection.backend == SBX_BACKEND_NONE)
         drop_mode_variables(input->manifest, &out->policy);
     if (input->is_session) last_long(&out->policy.limits);

@@ -41,11 +41,11 @@ static void write_map(const char *path, uint32_t id)
     write_file(path, text);
 }
 
-static void map_ids(const struct init *init)
+static void map_ids(uint32_t user, uint32_t group)
 {
-    write_map("/proc/self/uid_map", init->plan->user);
+    write_map("/proc/self/uid_map", user);
     write_file("/proc/self/setgroups", "deny"); /* or an ordinary user may not map a group */
-    write_map("/proc/self/gid_map", init->plan->group);
+    write_map("/proc/self/gid_map", group);
 }
 
 /* A namespace of the network is born with its loopback down. */
@@ -57,6 +57,34 @@ static void raise_loopback(void)
     must(SBX_INIT_STEP_NETWORK, fd);
     must(SBX_INIT_STEP_NETWORK, SYS3(ioctl, fd, SIOCSIFFLAGS, &request));
     (void)SYS1(close, fd);
+}
+
+static uint32_t number(const char **text)
+{
+    uint32_t value = 0;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        value = value * 10 + (uint32_t)(**text - '0');
+    }
+    *text += **text == ' ' ? 1 : 0;
+    return value;
+}
+
+/* sbx looks at the files meanwhile: making a network takes longer than everything else here. */
+void init_begin(const char *text)
+{
+    uint32_t user = number(&text);
+    uint32_t group = number(&text);
+    bool has_network = number(&text) != 0;
+    /* Only now also that of the control group: its root is the group that its maker is in. */
+    must(SBX_INIT_STEP_GROUP, SYS1(unshare, CLONE_NEWCGROUP | CLONE_NEWIPC | CLONE_NEWUTS |
+                                                (has_network ? CLONE_NEWNET : 0)));
+    map_ids(user, group);
+    must(SBX_INIT_STEP_ROOT, SYS5(mount, 0, "/", 0, (1UL << 18) | (1UL << 14), 0)); /* private */
+    must(SBX_INIT_STEP_GROUP, SYS2(sethostname, "sbx", 3));
+    if (has_network) {
+        raise_loopback();
+    }
+    init_take_system();
 }
 
 /* The host's, changed in place by one call for all its mounts, none of which is entered. */
@@ -87,10 +115,6 @@ void init_build(const struct init *init)
     if ((flags & SBX_INIT_BUILDS) == 0) {
         return;
     }
-    /* Only now: the root of a new namespace is the group that its maker is in. */
-    must(SBX_INIT_STEP_GROUP, SYS1(unshare, CLONE_NEWCGROUP));
-    map_ids(init);
-    must(SBX_INIT_STEP_ROOT, SYS5(mount, 0, "/", 0, (1UL << 18) | (1UL << 14), 0)); /* private */
     init_take_sources(init);
     long root = -1;
     if ((flags & SBX_INIT_HOST_ROOT) != 0) {
@@ -102,8 +126,5 @@ void init_build(const struct init *init)
     if (root >= 0) {
         must(SBX_INIT_STEP_ROOT, init_restrict(root, "", true));
     }
-    must(SBX_INIT_STEP_GROUP, SYS2(sethostname, "sbx", 3));
-    if ((flags & SBX_INIT_OWN_NETWORK) != 0) {
-        raise_loopback();
-    }
+    init_say(SBX_SAID_BUILT, 0, 0, NULL);
 }

@@ -16,7 +16,7 @@
 enum {
     CHILD = 17, /* SIGCHLD */
     KILL = 9,
-    BIRTH = 3, /* descriptors of the child while it is held */
+    BIRTH = 3, /* descriptors of the child while it is held, besides that of the reports */
     HOLD = 4,
     SPARE = 64,            /* above everything sbx-init has open */
     SET_TERMINAL = 0x540e, /* TIOCSCTTY */
@@ -52,13 +52,13 @@ static long watch_names(const struct init *init, int32_t *is_killable)
     return fd;
 }
 
-/* Leaves 0, 1, 2 and its two pipe ends, which close with exec. */
-static void keep_streams(int birth, int hold)
+/* Leaves 0, 1, 2, its two pipe ends and that of the reports, which close with exec. */
+static void keep_streams(int birth)
 {
     long safe_birth = SYS3(fcntl, birth, F_DUPFD_CLOEXEC, SPARE);
-    long safe_hold = SYS3(fcntl, hold, F_DUPFD_CLOEXEC, SPARE);
-    if (safe_birth < 0 || safe_hold < 0 || SYS3(dup3, safe_birth, BIRTH, O_CLOEXEC) < 0 ||
-        SYS3(dup3, safe_hold, HOLD, O_CLOEXEC) < 0 || SYS3(close_range, HOLD + 1, ~0u, 0) < 0) {
+    if (safe_birth < 0 || SYS3(dup3, SBX_INIT_FD_HOLD, HOLD, O_CLOEXEC) < 0 ||
+        SYS3(dup3, safe_birth, BIRTH, O_CLOEXEC) < 0 ||
+        SYS3(close_range, SBX_INIT_FD_REPORTS + 1, ~0u, 0) < 0) {
         give_up(birth, SBX_INIT_STEP_FORK, -9);
     }
 }
@@ -101,7 +101,7 @@ static void wait_for_command(struct init *init)
     }
 }
 
-static noreturn void live(struct init *init, int birth, int hold)
+static noreturn void live(struct init *init, int birth)
 {
     struct init_birth message = {.step = INIT_BIRTH_READY, .listener_fd = -1};
     (void)SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0);
@@ -122,7 +122,7 @@ static noreturn void live(struct init *init, int birth, int hold)
     if (answer < 0) {
         give_up(birth, SBX_INIT_STEP_FORK, answer);
     }
-    keep_streams(birth, hold);
+    keep_streams(birth);
     (void)SYS0(setsid);
     if ((init->plan->flags & SBX_INIT_HAS_TERMINAL) != 0) {
         answer = SYS3(ioctl, 0, SET_TERMINAL, 0);
@@ -133,7 +133,14 @@ static noreturn void live(struct init *init, int birth, int hold)
     /* So that sbx, as an ordinary user, can look at what it holds; nobody else runs in the box yet, and exec
      * would set it too. */
     (void)SYS5(prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
-    (void)SYS3(write, BIRTH, &message, sizeof message);
+    answer = SYS3(write, BIRTH, &message, sizeof message);
+    if (answer != (long)sizeof message) {
+        give_up(BIRTH, SBX_INIT_STEP_FORK, answer < 0 ? answer : -5);
+    }
+    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
+        /* Straight to sbx: every process in between would have to be woken first. */
+        init_say(SBX_SAID_HELD, (int32_t)SYS0(getpid), message.probe, 0);
+    }
     if ((init->plan->flags & SBX_INIT_WAITS) != 0) {
         wait_for_command(init);
     } else {
@@ -150,16 +157,9 @@ static noreturn void live(struct init *init, int birth, int hold)
 void init_birth(struct init *init)
 {
     const uint64_t all = ~UINT64_C(0);
-    bool waits = (init->plan->flags & SBX_INIT_WAITS) != 0;
     int birth[2] = {-1, -1};
-    int hold[2] = {-1, -1};
     (void)SYS4(rt_sigprocmask, SIG_SETMASK, &all, 0, SIGNAL_SET_BYTES);
     long answer = SYS2(pipe2, birth, O_CLOEXEC);
-    if (answer >= 0 && !waits) {
-        answer = SYS2(pipe2, hold, O_CLOEXEC);
-    } else if (waits) {
-        hold[0] = SBX_INIT_FD_COMMAND; /* the held process' alone */
-    }
     if (answer < 0) {
         init_fail(SBX_INIT_STEP_FORK, answer);
     }
@@ -168,7 +168,7 @@ void init_birth(struct init *init)
         init_fail(SBX_INIT_STEP_FORK, answer);
     }
     if (answer == 0) {
-        live(init, birth[1], hold[0]);
+        live(init, birth[1]);
     }
     init->child = (int)answer;
     struct init_birth message = {0};
@@ -178,12 +178,14 @@ void init_birth(struct init *init)
                   got == (long)sizeof message ? -message.raw : -5);
     }
     (void)SYS1(close, birth[1]);
-    (void)SYS1(close, hold[0]);
+    (void)SYS1(close, SBX_INIT_FD_HOLD);
     init->birth_fd = birth[0];
-    init->hold_fd = hold[1];
     init->listener_fd = message.listener_fd;
     init->is_killable = message.is_killable != 0;
-    init_say(SBX_SAID_HELD, init->child, message.probe, 0);
+    if ((init->plan->flags & SBX_INIT_WAITS) !=
+        0) { /* nobody waits for that yet, and the socket is closed here now */
+        init_say(SBX_SAID_HELD, init->child, message.probe, 0);
+    }
 }
 
 long init_read_birth(int fd, struct init_birth *out)

@@ -4,6 +4,8 @@
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
+#include <linux/time.h>
+#include <linux/time_types.h>
 #include <stddef.h>
 
 #include "posix/init/init.h"
@@ -24,10 +26,8 @@ static void must(int32_t step, long answer)
 /* Not dumpable: no process of the box may trace this one or read its memory, where the orders are. */
 void init_harden(const struct init *init)
 {
-    unsigned first_free = (init->plan->flags & SBX_INIT_HAS_RULESET) != 0 ? SBX_INIT_FD_FIRST_FREE
-                          : (init->plan->flags & SBX_INIT_WAITS) != 0
-                              ? SBX_INIT_FD_FIRST_FREE_WAITING
-                              : SBX_INIT_FD_RULESET;
+    bool has_last = (init->plan->flags & (SBX_INIT_HAS_RULESET | SBX_INIT_WAITS)) != 0;
+    unsigned first_free = has_last ? SBX_INIT_FD_FIRST_FREE : SBX_INIT_FD_RULESET;
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_DUMPABLE, 0, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
     must(SBX_INIT_STEP_HARDEN, SYS5(prctl, PR_SET_PDEATHSIG, KILL, 0, 0, 0));
@@ -76,6 +76,16 @@ void init_drop_capabilities(const struct init *init)
     must(SBX_INIT_STEP_HARDEN, SYS2(capset, head, none));
 }
 
+/* Whoever watches the time outside may have been stopped. The signal is read in watch.c, where it is blocked; before
+ * that the first process of a box does not hear it. */
+static void limit_time(const struct init *init)
+{
+    const struct __kernel_old_itimerval value = {.it_value = {.tv_sec = init->plan->most_seconds}};
+    if (init->plan->most_seconds > 0) {
+        must(SBX_INIT_STEP_RLIMIT, SYS3(setitimer, ITIMER_REAL, &value, 0));
+    }
+}
+
 void init_limit(const struct init *init)
 {
     const struct sbx_init_rlimit *limit =
@@ -84,6 +94,7 @@ void init_limit(const struct init *init)
         const uint64_t pair[2] = {limit[i].soft, limit[i].hard};
         must(SBX_INIT_STEP_RLIMIT, SYS4(prlimit64, 0, limit[i].resource, pair, 0));
     }
+    limit_time(init);
 }
 
 /* The command's own streams may be opened again through /dev/stdout and the like, with the access they have.

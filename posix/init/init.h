@@ -15,10 +15,8 @@ struct init {
     int child;    /* the command; 0 before it is born and after it was reaped */
     int signals_fd;
     int birth_fd;     /* read end: the child's failure, or its end when exec closed it; -1 after */
-    int hold_fd;      /* write end: one byte lets the child go; -1 after */
     int listener_fd;  /* creating calls that wait for an answer; -1: not watched */
     bool is_killable; /* what waits there is interrupted by nothing but its end */
-    bool is_started;
 };
 
 /* Text or array of the block. */
@@ -36,10 +34,13 @@ long init_take_command(struct init *init, int socket);
 
 /* report.c: a report that cannot be written is dropped: whoever reads them is gone or does not keep up. */
 void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text);
+void init_say_ended(int32_t status, const struct sbx_init_usage *usage);
 noreturn void init_fail(int32_t step, long answer);
 noreturn void init_fail_at(int32_t step, long answer, const char *path);
 
-/* build.c: the box itself, where no helper has built it. Ends the box on failure. */
+/* build.c: the box itself, where no helper has built it: what takes no block, and the rest. Each one ends the box on
+ * failure. */
+void init_begin(const char *text);
 void init_build(const struct init *init);
 
 /* confine.c: what holds for this process and everything it starts. Each one ends the box on failure. */

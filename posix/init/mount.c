@@ -31,7 +31,8 @@ static const struct {
 };
 
 static struct {
-    long device[DEVICES]; /* clones, until they are placed */
+    long proc;            /* until it is placed, as the next */
+    long device[DEVICES]; /* clones */
     long empty; /* an empty directory that is placed somewhere, to be used again; -1: none */
 } taken;
 
@@ -117,15 +118,27 @@ static long take_source(const struct init *init, const struct sbx_init_mount *mo
 /* A new one may only be made as long as the host's can be seen whole. With it the right to make user namespaces ends:
  * through the new one, since a container may have made the host's settings read-only. Nobody in the box has the
  * capability to raise it again. */
-static long make_proc(const struct init *init, const struct sbx_init_mount *mount)
+static long make_proc(void)
 {
     long fd = init_make_fs("proc", NULL, NULL, false);
-    must(init, mount, SBX_INIT_STEP_PROC, fd);
+    if (fd < 0) {
+        init_fail(SBX_INIT_STEP_PROC, fd);
+    }
     long limit = SYS4(openat, fd, "sys/user/max_user_namespaces", O_WRONLY | O_CLOEXEC, 0);
-    must(init, mount, SBX_INIT_STEP_USERNS, limit);
-    must(init, mount, SBX_INIT_STEP_USERNS, SYS3(write, limit, "0", 1));
+    long answer = limit < 0 ? limit : SYS3(write, limit, "0", 1);
+    if (answer < 0) {
+        init_fail(SBX_INIT_STEP_USERNS, answer);
+    }
     (void)SYS1(close, limit);
     return fd;
+}
+
+void init_take_system(void)
+{
+    taken.proc = make_proc();
+    for (size_t i = 0; i < DEVICES; i++) {
+        taken.device[i] = clone_of(AT_FDCWD, devices[i]);
+    }
 }
 
 static struct sbx_init_mount *rows(const struct init *init)
@@ -137,14 +150,9 @@ void init_take_sources(const struct init *init)
 {
     struct sbx_init_mount *row = rows(init);
     for (uint32_t i = 0; i < init->plan->mounts.count; i++) {
-        if (row[i].kind == SBX_BUILD_PROC) {
-            row[i].fd = (int32_t)make_proc(init, &row[i]);
-        } else if ((row[i].flags & SBX_BUILD_EARLY) != 0) {
+        if ((row[i].flags & SBX_BUILD_EARLY) != 0) {
             row[i].fd = (int32_t)take_source(init, &row[i]);
         }
-    }
-    for (size_t i = 0; i < DEVICES; i++) {
-        taken.device[i] = clone_of(AT_FDCWD, devices[i]);
     }
 }
 
@@ -268,7 +276,7 @@ static void place_link(const struct init *init, struct sbx_init_mount *mount)
 
 static void place_proc(const struct init *init, struct sbx_init_mount *mount)
 {
-    attach_and_close(init, mount, mount->fd);
+    attach_and_close(init, mount, taken.proc);
 }
 
 static void place_dev(const struct init *init, struct sbx_init_mount *mount)

@@ -13,8 +13,11 @@ long init_make_fs(const char *kind, const char *mode, const char *size, bool is_
  * descriptor, and with a path every mount below it too. */
 long init_restrict(long fd, const char *path, bool is_read_only);
 
-/* While the host's files are still in reach: holds those that would be covered. Ends the box on failure, as does
- * the next. */
+/* What every box has: a new /proc and the devices, held until they are placed. Ends the box on failure, as do the next
+ * two. */
+void init_take_system(void);
+
+/* While the host's files are still in reach: holds those that would be covered. */
 void init_take_sources(const struct init *init);
 
 /* Parents first, as the rows are. */

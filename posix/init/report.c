@@ -5,20 +5,27 @@
 
 #include "common/base/banned.h"
 
-void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text)
+static void say(uint32_t kind, int32_t value, int32_t raw, const char *bytes, uint32_t length)
 {
     static struct sbx_said said;
     said.kind = kind;
     said.value = value;
     said.raw = raw;
-    said.length = 0;
-    if (text != 0) {
-        while (text[said.length] != '\0' && said.length < SBX_SAID_TEXT) {
-            said.text[said.length] = text[said.length];
-            said.length++;
-        }
+    said.length = length < SBX_SAID_TEXT ? length : SBX_SAID_TEXT;
+    for (uint32_t i = 0; i < said.length; i++) {
+        said.text[i] = bytes[i];
     }
     (void)SYS3(write, SBX_INIT_FD_REPORTS, &said, SBX_SAID_HEAD + said.length);
+}
+
+void init_say(uint32_t kind, int32_t value, int32_t raw, const char *text)
+{
+    say(kind, value, raw, text, text == 0 ? 0 : (uint32_t)text_length(text));
+}
+
+void init_say_ended(int32_t status, const struct sbx_init_usage *usage)
+{
+    say(SBX_SAID_ENDED, status, 0, (const char *)usage, sizeof *usage);
 }
 
 noreturn void init_fail(int32_t step, long answer)

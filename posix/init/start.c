@@ -7,13 +7,14 @@
 
 #include "common/base/banned.h"
 
-noreturn void init_start(void);
+noreturn void init_start(const uint64_t *stack);
 
 /* The entry point has no caller and an unknown stack alignment: a few instructions put it right. */
 #if defined(__x86_64__)
 __asm__(".globl _start\n"
         "_start:\n"
         "    xorl %ebp, %ebp\n"
+        "    movq %rsp, %rdi\n"
         "    andq $-16, %rsp\n"
         "    call init_start\n"
         "    hlt\n");
@@ -22,6 +23,7 @@ __asm__(".globl _start\n"
         "_start:\n"
         "    mov x29, xzr\n"
         "    mov x30, xzr\n"
+        "    mov x0, sp\n"
         "    bl init_start\n"
         "    brk #1\n");
 #endif
@@ -56,10 +58,27 @@ static struct sbx_init_plan *read_plan(void)
     return (struct sbx_init_plan *)at;
 }
 
-noreturn void init_start(void)
+/* Whoever would say so may be gone. */
+static void wait_for_block(void)
 {
-    struct init init = {
-        .child = 0, .signals_fd = -1, .birth_fd = -1, .hold_fd = -1, .listener_fd = -1};
+    unsigned char order = 0;
+    long got;
+    do {
+        got = SYS3(read, SBX_INIT_FD_ORDERS, &order, 1);
+    } while (got == -4);
+    if (got != 1 || order != SBX_ORDER_BUILD) {
+        init_fail(SBX_INIT_STEP_PLAN, got < 0 ? got : -22);
+    }
+}
+
+/* The stack begins with the number of arguments and the arguments. */
+noreturn void init_start(const uint64_t *stack)
+{
+    struct init init = {.child = 0, .signals_fd = -1, .birth_fd = -1, .listener_fd = -1};
+    if (stack[0] > 1) {
+        init_begin((const char *)(uintptr_t)stack[2]);
+        wait_for_block();
+    }
     init.plan = init.command = read_plan();
     init_turn(init.plan);
     init_build(&init);

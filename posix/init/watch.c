@@ -16,6 +16,7 @@
 enum {
     TERM = 15,
     KILL = 9,
+    ALARM = 14,
     CHILD = 17,
     CONT = 18,
     STOP = 19,
@@ -37,15 +38,6 @@ static noreturn void end_now(const struct init *init)
         (void)SYS2(kill, init->child, KILL); /* the rest is for the keeper */
     }
     end();
-}
-
-static void release(struct init *init)
-{
-    if (init->hold_fd >= 0) {
-        (void)SYS3(write, init->hold_fd, "", 1);
-        (void)SYS1(close, init->hold_fd);
-        init->hold_fd = -1;
-    }
 }
 
 /* The first process of a box sees nobody else's. Elsewhere it is the command's group: the number is its own
@@ -76,9 +68,6 @@ static void read_orders(struct init *init)
     }
     for (long i = 0; i < got; i++) {
         switch (order[i]) {
-        case SBX_ORDER_RELEASE:
-            release(init);
-            break;
         case SBX_ORDER_ASK_ALL:
             tell_all(init, TERM);
             tell_all(init, CONT); /* a stopped process handles TERM only when it goes on */
@@ -98,7 +87,7 @@ static void read_orders(struct init *init)
     }
 }
 
-/* End of file: exec closed it, the command runs. */
+/* End of file: exec closed it, the command ran. */
 static void read_birth(struct init *init)
 {
     struct init_birth message;
@@ -107,10 +96,6 @@ static void read_birth(struct init *init)
     init->birth_fd = -1;
     if (got == (long)sizeof message) {
         init_fail(message.step, -message.raw);
-    }
-    init->is_started = true;
-    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
-        init_say(SBX_SAID_STARTED, 0, 0, 0);
     }
 }
 
@@ -128,18 +113,36 @@ static uint64_t nanoseconds(const struct __kernel_old_timeval *time)
     return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_usec * 1000;
 }
 
-/* The box stays until it is told to end, so that its end costs nobody time who waits for the command's. */
-static void tell_result(struct init *init, int status, const struct rusage *usage)
+static struct sbx_init_usage count(const struct rusage *usage)
 {
-    struct sbx_init_result result = {
-        .status = status,
+    return (struct sbx_init_usage){
         .cpu_ns = nanoseconds(&usage->ru_utime) + nanoseconds(&usage->ru_stime),
         .peak_memory_bytes = (uint64_t)usage->ru_maxrss * 1024,
     };
+}
+
+/* The box stays until it is told to end, so that its end costs nobody time who waits for the command's. */
+static void tell_result(struct init *init, int status, const struct rusage *usage)
+{
+    struct sbx_init_result result = {.status = status, .usage = count(usage)};
     init->child = 0;
     end_others();
     (void)SYS3(write, SBX_INIT_FD_RESULT, &result, sizeof result);
     (void)SYS1(close, SBX_INIT_FD_RESULT);
+}
+
+/* Where it is the first process nobody is left then, and whoever reads what the command wrote comes to an end. */
+static noreturn void tell_end(const struct init *init, int status)
+{
+    struct rusage usage = {0};
+    if ((init->plan->flags & SBX_INIT_IS_FIRST) != 0) {
+        end_others();
+        (void)SYS3(close_range, 0, 2, 0);
+    }
+    (void)SYS2(getrusage, RUSAGE_CHILDREN, &usage);
+    struct sbx_init_usage told = count(&usage);
+    init_say_ended(status, &told);
+    end();
 }
 
 static void child_changed(struct init *init, int status, const struct rusage *usage)
@@ -159,14 +162,17 @@ static void child_changed(struct init *init, int status, const struct rusage *us
         tell_result(init, status, usage);
         return;
     }
-    init_say(SBX_SAID_ENDED, status, 0, 0);
-    end();
+    init->child = 0;
+    tell_end(init, status);
 }
 
 static void reap(struct init *init)
 {
     struct signalfd_siginfo info;
     while (SYS3(read, init->signals_fd, &info, sizeof info) > 0) {
+        if (info.ssi_signo == ALARM) {
+            end_now(init);
+        }
     }
     for (;;) {
         int status = 0;
@@ -185,28 +191,28 @@ static void reap(struct init *init)
  * spares two changes of process when somebody waits for the answer. */
 static void wait_for_end(const struct init *init)
 {
-    if ((init->plan->flags & SBX_INIT_WAITS) != 0 && init->child > 0) {
+    if (init->child > 0) {
         (void)SYS5(waitid, P_PID, init->child, 0, WEXITED | WNOWAIT, 0);
     }
 }
 
 noreturn void init_watch(struct init *init)
 {
-    const uint64_t ended = UINT64_C(1) << (CHILD - 1);
-    long fd = SYS4(signalfd4, -1, &ended, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd < 0) {
-        init_fail(SBX_INIT_STEP_FORK, fd);
+    const uint64_t heard = UINT64_C(1) << (CHILD - 1) | UINT64_C(1) << (ALARM - 1);
+    long fd = SYS4(signalfd4, -1, &heard, SIGNAL_SET_BYTES, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (fd <= 2) { /* those are open */
+        init_fail(SBX_INIT_STEP_FORK, fd < 0 ? fd : -9);
     }
     init->signals_fd = (int)fd;
-    /* Of a box that waits nobody wants to know that the command runs; that it cannot is read when it has ended. */
-    bool told_birth = (init->plan->flags & SBX_INIT_WAITS) == 0;
+    if ((init->plan->flags & SBX_INIT_WAITS) == 0) {
+        init_say(SBX_SAID_WATCHING, 0, 0, 0);
+    }
     reap(init); /* what ended before the descriptor was there */
     for (;;) {
-        enum { ORDERS, SIGNALS, BIRTH, LISTENER, SLOTS };
+        enum { ORDERS, SIGNALS, LISTENER, SLOTS };
         struct pollfd slot[SLOTS] = {
             [ORDERS] = {.fd = SBX_INIT_FD_ORDERS, .events = POLLIN},
             [SIGNALS] = {.fd = init->signals_fd, .events = POLLIN},
-            [BIRTH] = {.fd = told_birth ? init->birth_fd : -1, .events = POLLIN},
             [LISTENER] = {.fd = init->listener_fd, .events = POLLIN},
         };
         if (SYS5(ppoll, slot, SLOTS, 0, 0, 0) < 0) {
@@ -214,9 +220,6 @@ noreturn void init_watch(struct init *init)
         }
         if (slot[ORDERS].revents != 0) {
             read_orders(init);
-        }
-        if (slot[BIRTH].revents != 0 && init->birth_fd >= 0) {
-            read_birth(init);
         }
         if (slot[LISTENER].revents & POLLIN) {
             init_answer(init);

@@ -16,7 +16,7 @@ TWO = ("--bind", "--ro-bind", "--bind-fd", "--ro-bind-fd", "--dev-bind", "--syml
 # Where things are in posix/init_plan.h.
 FLAGS, ARGV, RLIMITS, RULES, FILTERS, NAMES, SCOPED = 8, 24, 40, 48, 64, 88, 112
 NO_LANDLOCK, EVERY_FILE_RIGHT = 1 << 3, 0x1fff
-IMAGE_FD, PLAN_FD, INFO_FD = 3, 4, 11
+IMAGE_FD, PLAN_FD, INFO_FD = 3, 4, 12
 
 
 def read(fd):

@@ -36,6 +36,8 @@ MAY_MISS = {
               "pipe of orders ends it too); ambient capabilities, which go with the permitted ones; the held "
               "process' own death and privacy, which exec sets"),
     "chdir": (1, "the command starts in /"),
+    "setitimer": (1, "the time limit, which sbx keeps too"),
+    "write": (1, "the word that all is mounted: then it is read back when the command is held"),
     "rt_sigprocmask": (2, "signals of the first moment"),
 }
 

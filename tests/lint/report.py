@@ -45,11 +45,25 @@ CASES = [
 ]
 
 
-def closing_line(report, junit, require):
+# The same with what ran again: (promise, first, again, closing line, exit status).
+BAD = CASE.format("fail", FAILURE, "1..2\nok 1 - a\nnot ok 2 - b\n")
+AGAIN = [
+    ("what passes alone is not a failure", BAD, CASE.format("run", "", "1..2\nok 1 - a\nok 2 - b\n"),
+     "2 passed, 0 failed, 0 skipped", 0),
+    ("what fails twice fails the run", BAD, BAD, "1 passed, 1 failed, 0 skipped", 1),
+    ("what passes alone but counts wrongly fails the run", BAD, CASE.format("run", "", "1..2\nok 1 - a\n"),
+     "1 passed, 1 failed, 0 skipped", 1),
+    ("what did not run again fails the run", BAD, "", "1 passed, 1 failed, 0 skipped", 1),
+]
+
+
+def closing_line(report, junit, require, again=None):
     with tempfile.TemporaryDirectory() as place:
         results = pathlib.Path(place)
         (results / "lanes").write_text("lane 1\n", encoding="utf-8")
         (results / "lane.xml").write_text(f"<testsuite>{junit}</testsuite>", encoding="utf-8")
+        if again is not None:
+            (results / "lane.again.xml").write_text(f"<testsuite>{again}</testsuite>", encoding="utf-8")
         done = subprocess.run([sys.executable, "-B", report, results], capture_output=True, text=True,
                               env={"SBX_TEST_REQUIRE": require}, check=False)
         return (done.stdout.strip().splitlines() or [done.stderr])[-1], done.returncode
@@ -58,9 +72,11 @@ def closing_line(report, junit, require):
 def main():
     report = pathlib.Path(sys.argv[1]) / "scripts/test-report"
     failed = 0
-    print(f"1..{len(CASES)}")
-    for number, (promise, junit, require, line, status) in enumerate(CASES, 1):
-        got = closing_line(report, junit, require)
+    rows = [(promise, junit, require, None, line, status) for promise, junit, require, line, status in CASES]
+    rows += [(promise, first, "", again, line, status) for promise, first, again, line, status in AGAIN]
+    print(f"1..{len(rows)}")
+    for number, (promise, junit, require, again, line, status) in enumerate(rows, 1):
+        got = closing_line(report, junit, require, again)
         held = got == (line, status)
         if not held:
             print(f"# got:  {got}\n# want: {(line, status)}")

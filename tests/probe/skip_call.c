@@ -37,13 +37,13 @@ static struct tracee {
     bool is_inside; /* a system call */
     bool is_skipped;
     unsigned long calls;
+    unsigned reports; /* writes of them */
 } tracees[MOST];
 
 static enum role wanted_role;
 static unsigned long wanted_number;
 static long skipped = -1;
 static struct tracee *init_process;
-static bool has_held; /* the first process has said so: what it does from now on builds nothing */
 
 static struct tracee *find(pid_t pid)
 {
@@ -82,6 +82,13 @@ static void learn_role(struct tracee *tracee)
     }
 }
 
+/* The first process says that all is mounted and that it is ready, the held one that it waits: then nothing is left to do
+ * but to wait. */
+static unsigned last_report(const struct tracee *tracee)
+{
+    return tracee->role == INIT ? 2 : 1;
+}
+
 static bool is_call_to_skip(const struct tracee *tracee)
 {
     return skipped < 0 && tracee->role == wanted_role && tracee->calls == wanted_number;
@@ -93,9 +100,8 @@ static void on_call(struct tracee *tracee)
     if (ptrace(PTRACE_GETREGS, tracee->pid, NULL, &regs) != 0) return;
     if (!tracee->is_inside) {
         tracee->is_inside = true;
-        if (regs.orig_rax == SYS_close || has_held) return;
-        has_held =
-            tracee->role == INIT && regs.orig_rax == SYS_write && regs.rdi == SBX_INIT_FD_REPORTS;
+        if (regs.orig_rax == SYS_close || tracee->reports == last_report(tracee)) return;
+        tracee->reports += regs.orig_rax == SYS_write && regs.rdi == SBX_INIT_FD_REPORTS;
         tracee->calls++;
         if (is_call_to_skip(tracee)) {
             skipped = (long)regs.orig_rax;
