@@ -60,4 +60,5 @@ static void probe(struct sbx_arena *arena, struct sbx_probe *out)
     };
 }
 
-const struct sbx_backend sbx_backend_seatbelt = {SBX_BACKEND_SEATBELT, probe, sbx_macos_run};
+const struct sbx_backend sbx_backend_seatbelt = {SBX_BACKEND_SEATBELT, probe, sbx_macos_run, NULL,
+                                                 NULL};

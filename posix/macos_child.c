@@ -27,10 +27,10 @@ static noreturn void give_up(int birth_fd, int32_t step, int raw, const char *te
 }
 
 /* Leaves the three streams and its two pipe ends. */
-static void keep_streams(int birth_fd, int hold_fd)
+static void keep_streams(int birth_fd)
 {
     int birth = fcntl(birth_fd, F_DUPFD_CLOEXEC, SPARE);
-    int hold = fcntl(hold_fd, F_DUPFD_CLOEXEC, SPARE);
+    int hold = fcntl(SBX_INIT_FD_HOLD, F_DUPFD_CLOEXEC, SPARE);
     if (birth < 0 || hold < 0 || dup2(SBX_INIT_FD_STDOUT, STDOUT_FILENO) < 0 ||
         dup2(SBX_INIT_FD_STDERR, STDERR_FILENO) < 0 || dup2(birth, BIRTH) < 0 ||
         dup2(hold, HOLD) < 0 || fcntl(BIRTH, F_SETFD, FD_CLOEXEC) != 0 ||
@@ -101,11 +101,11 @@ static int spawn_limited(const struct sbx_macos_block *block)
                                   (char *const *)(uintptr_t)block->env);
 }
 
-noreturn void sbx_first_child(const struct sbx_macos_block *block, int birth_fd, int hold_fd)
+noreturn void sbx_first_child(const struct sbx_macos_block *block, int birth_fd)
 {
     struct sbx_first_birth ready = {.is_ready = 1};
     sigset_t none;
-    keep_streams(birth_fd, hold_fd);
+    keep_streams(birth_fd);
     (void)setsid();
     if (block->has_terminal && ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) {
         give_up(BIRTH, SBX_INIT_STEP_TERMINAL, errno, "");

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,26 +23,30 @@ enum { EXIT_FIRST = 0, EXIT_BROKEN = 125 };
 static struct first {
     struct sbx_macos_block block;
     pid_t child; /* 0 once reaped */
-    int birth_fd, hold_fd;
+    int birth_fd;
     int wake[2];
     struct sigaction old_pipe; /* what the command is born with */
 } first;
 
 /* ---- reports ---- */
 
-static void say(uint32_t kind, int32_t value, int32_t raw, const char *text)
+static void say_with(uint32_t kind, int32_t value, int32_t raw, const void *bytes, size_t len)
 {
     static struct sbx_said said;
     said = (struct sbx_said){.kind = kind, .value = value, .raw = raw};
-    size_t len = strlen(text);
     said.length = (uint32_t)(len < SBX_SAID_TEXT ? len : SBX_SAID_TEXT);
-    memcpy(said.text, text, said.length);
+    memcpy(said.text, bytes, said.length);
     (void)!sbx_fd_write_all(SBX_INIT_FD_REPORTS, &said, SBX_SAID_HEAD + said.length);
+}
+
+static void say(uint32_t kind, int32_t value)
+{
+    say_with(kind, value, 0, "", 0);
 }
 
 static noreturn void fail(int32_t step, int raw, const char *text)
 {
-    say(SBX_SAID_FAILED, step, raw, text);
+    say_with(SBX_SAID_FAILED, step, raw, text, strlen(text));
     _exit(EXIT_BROKEN);
 }
 
@@ -72,23 +77,37 @@ static void read_birth(void)
     if (got == (ssize_t)sizeof message) {
         fail(message.step, message.raw, message.text);
     }
-    say(SBX_SAID_STARTED, 0, 0, "");
 }
 
-static void child_changed(int status)
+static uint64_t nanoseconds(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+/* Nobody of the box lives when its end is told. */
+static noreturn void ended(int status, const struct rusage *used)
+{
+    struct sbx_init_usage usage = {
+        .cpu_ns = nanoseconds(used->ru_utime) + nanoseconds(used->ru_stime),
+        .peak_memory_bytes = (uint64_t)used->ru_maxrss,
+    };
+    first.child = 0;
+    if (first.birth_fd >= 0) {
+        read_birth();
+    }
+    end_all();
+    say_with(SBX_SAID_ENDED, status, 0, &usage, sizeof usage);
+    _exit(EXIT_FIRST);
+}
+
+static void child_changed(int status, const struct rusage *used)
 {
     if (WIFSTOPPED(status)) {
-        say(SBX_SAID_STOPPED, WSTOPSIG(status), 0, "");
+        say(SBX_SAID_STOPPED, WSTOPSIG(status));
     } else if (WIFCONTINUED(status)) {
-        say(SBX_SAID_CONTINUED, 0, 0, "");
+        say(SBX_SAID_CONTINUED, 0);
     } else {
-        first.child = 0;
-        if (first.birth_fd >= 0) {
-            read_birth();
-        }
-        end_all(); /* nobody of the box lives when its end is told */
-        say(SBX_SAID_ENDED, status, 0, "");
-        _exit(EXIT_FIRST);
+        ended(status, used);
     }
 }
 
@@ -96,10 +115,11 @@ static void reap(void)
 {
     char bytes[64];
     int status = 0;
+    struct rusage used = {0};
     (void)!sbx_fd_read(first.wake[0], bytes, sizeof bytes);
     while (first.child > 0 &&
-           waitpid(first.child, &status, WNOHANG | WUNTRACED | WCONTINUED) == first.child) {
-        child_changed(status);
+           wait4(first.child, &status, WNOHANG | WUNTRACED | WCONTINUED, &used) == first.child) {
+        child_changed(status, &used);
     }
 }
 
@@ -113,21 +133,10 @@ static void tell_all(int number)
     (void)sbx_members_signal(first.block.mark, number);
 }
 
-static void release(void)
-{
-    if (first.hold_fd >= 0) {
-        (void)!sbx_fd_write_all(first.hold_fd, "", 1);
-        sbx_fd_close(&first.hold_fd);
-    }
-}
-
 static void obey(unsigned char order)
 {
     int number = order & ~SBX_ORDER_GROUP;
     switch (order) {
-    case SBX_ORDER_RELEASE:
-        release();
-        break;
     case SBX_ORDER_ASK_ALL:
         tell_all(SIGTERM);
         tell_all(SIGCONT); /* a stopped process handles TERM only when it goes on */
@@ -190,13 +199,11 @@ static void read_block(void)
 static void start(void)
 {
     int birth[2] = {-1, -1};
-    int hold[2] = {-1, -1};
     sigset_t all;
     sigset_t old;
     (void)sigfillset(&all);
-    if (!sbx_fd_pipe(&birth[0], &birth[1]) || !sbx_fd_pipe(&hold[0], &hold[1]) ||
-        !sbx_fd_pipe(&first.wake[0], &first.wake[1]) || !sbx_fd_set_nonblocking(first.wake[0]) ||
-        !sbx_fd_set_nonblocking(first.wake[1])) {
+    if (!sbx_fd_pipe(&birth[0], &birth[1]) || !sbx_fd_pipe(&first.wake[0], &first.wake[1]) ||
+        !sbx_fd_set_nonblocking(first.wake[0]) || !sbx_fd_set_nonblocking(first.wake[1])) {
         fail(SBX_INIT_STEP_FORK, errno, "");
     }
     struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART};
@@ -211,13 +218,12 @@ static void start(void)
         struct sigaction usual = {.sa_handler = SIG_DFL};
         (void)sigaction(SIGCHLD, &usual, NULL);
         (void)sigaction(SIGPIPE, &first.old_pipe, NULL);
-        sbx_first_child(&first.block, birth[1], hold[0]);
+        sbx_first_child(&first.block, birth[1]);
     }
     (void)sigprocmask(SIG_SETMASK, &old, NULL);
     (void)close(birth[1]);
-    (void)close(hold[0]);
+    (void)close(SBX_INIT_FD_HOLD); /* the held process' alone */
     first.birth_fd = birth[0];
-    first.hold_fd = hold[1];
 }
 
 static void hold_child(void)
@@ -229,7 +235,8 @@ static void hold_child(void)
     if (!message.is_ready) {
         fail(message.step, message.raw, message.text);
     }
-    say(SBX_SAID_HELD, first.child, 0, "");
+    say(SBX_SAID_HELD, first.child);
+    say(SBX_SAID_WATCHING, 0);
 }
 
 bool sbx_first_is_asked(int argc, char **argv)
@@ -240,7 +247,7 @@ bool sbx_first_is_asked(int argc, char **argv)
 noreturn void sbx_first_main(void)
 {
     enum { ORDERS, WAKE, BIRTH, SLOTS };
-    first.birth_fd = first.hold_fd = -1;
+    first.birth_fd = -1;
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, &first.old_pipe);
     read_block();

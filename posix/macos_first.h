@@ -22,7 +22,8 @@ struct sbx_first_birth {
     char text[400]; /* why a profile was refused */
 };
 
-/* The command's process, after fork. `birth_fd` is closed by exec. */
-noreturn void sbx_first_child(const struct sbx_macos_block *block, int birth_fd, int hold_fd);
+/* The command's process, after fork. `birth_fd` is closed by exec; what lets it go comes through
+ * SBX_INIT_FD_HOLD, from the keeper. */
+noreturn void sbx_first_child(const struct sbx_macos_block *block, int birth_fd);
 
 #endif

@@ -37,7 +37,7 @@
 #define MEBIBYTE ((uint64_t)1 << 20)
 #define NAME_BYTES 64
 
-enum { TICK_MS = 250, FDS = 5, TERMINALS = 4 };
+enum { TICK_MS = 250, FDS = 6, TERMINALS = 4 };
 
 struct launch {
     struct sbx_arena *arena;
@@ -51,7 +51,7 @@ struct launch {
     const char *lent[TERMINALS];
     struct sbx_macos_profile profile;
     int block_fd, diagnostics_fd;
-    int orders[2], reports[2];
+    int orders[2], reports[2], hold[2]; /* read end, write end */
     struct sbx_box_share *share;
     struct sbx_box box;
     struct sbx_box_fd fds[FDS];
@@ -113,6 +113,7 @@ static void open_launch(struct launch *launch, struct sbx_arena *arena, const st
     launch->plan = plan;
     launch->block_fd = launch->diagnostics_fd = -1;
     launch->orders[0] = launch->orders[1] = launch->reports[0] = launch->reports[1] = -1;
+    launch->hold[0] = launch->hold[1] = -1;
     launch->box.terminal_fd = launch->box.terminal_slave_fd = -1;
     sbx_evidence_init(&launch->evidence, arena);
 }
@@ -122,6 +123,7 @@ static void close_launch(struct launch *launch)
     int *const owned[] = {&launch->block_fd,        &launch->diagnostics_fd,
                           &launch->orders[0],       &launch->orders[1],
                           &launch->reports[0],      &launch->reports[1],
+                          &launch->hold[0],         &launch->hold[1],
                           &launch->box.terminal_fd, &launch->box.terminal_slave_fd};
     for (size_t i = 0; i < SBX_COUNT(owned); i++) {
         sbx_fd_close(owned[i]);
@@ -196,6 +198,7 @@ static enum sbx_code make_pipes(struct launch *launch, struct sbx_err *err)
     (void)snprintf(name, sizeof name, "%s/sbx-says-XXXXXX", launch->scratch);
     if (!sbx_fd_pipe(&launch->orders[0], &launch->orders[1]) ||
         !sbx_fd_pipe(&launch->reports[0], &launch->reports[1]) ||
+        !sbx_fd_pipe(&launch->hold[0], &launch->hold[1]) ||
         !sbx_fd_set_nonblocking(launch->reports[0])) {
         int raw = errno;
         return sbx_err_errno(err, raw, "pipe", "cannot make the pipes of the box");
@@ -363,9 +366,8 @@ static enum sbx_code fill_box(struct launch *launch, struct sbx_err *err)
     }
     const struct sbx_box_fd fds[] = {
         {launch->block_fd, SBX_INIT_FD_IMAGE}, /* so that no number below is left to chance */
-        {launch->block_fd, SBX_INIT_FD_PLAN},
-        {launch->orders[0], SBX_INIT_FD_ORDERS},
-        {launch->reports[1], SBX_INIT_FD_REPORTS},
+        {launch->block_fd, SBX_INIT_FD_PLAN},      {launch->orders[0], SBX_INIT_FD_ORDERS},
+        {launch->reports[1], SBX_INIT_FD_REPORTS}, {launch->hold[0], SBX_INIT_FD_HOLD},
     };
     memcpy(launch->fds, fds, sizeof fds);
     box->program = launch->self;
@@ -375,6 +377,8 @@ static enum sbx_code fill_box(struct launch *launch, struct sbx_err *err)
     box->fd_count = SBX_COUNT(fds);
     box->orders_fd = launch->orders[1];
     box->reports_fd = launch->reports[0];
+    box->hold_fd = launch->hold[1];
+    box->helper_hold_fd = launch->hold[0];
     box->helper_orders_fd = launch->orders[0];
     box->helper_reports_fd = launch->reports[1];
     box->diagnostics_fd = launch->diagnostics_fd;
@@ -388,15 +392,18 @@ static enum sbx_code fill_box(struct launch *launch, struct sbx_err *err)
     box->tick_ms = TICK_MS;
     box->account = account;
     box->undo = undo;
+    box->has_undo = true;
     return SBX_OK;
 }
 
-static void parted(void *state)
+/* The keeper has them now; kept open here, their end of file would never come. */
+static void part(struct launch *launch)
 {
-    struct launch *launch = (struct launch *)state;
     sbx_fd_close(&launch->orders[0]);
     sbx_fd_close(&launch->orders[1]);
     sbx_fd_close(&launch->reports[1]);
+    sbx_fd_close(&launch->hold[0]);
+    sbx_fd_close(&launch->hold[1]);
     sbx_fd_close(&launch->box.terminal_slave_fd);
     sbx_fd_close(&launch->box.terminal_fd);
 }
@@ -518,13 +525,15 @@ enum sbx_code sbx_macos_run(struct sbx_arena *arena, const struct sbx_plan *plan
         .max_output_bytes = plan->policy->limits.output_bytes,
     };
     struct sbx_attend attend = {
-        .run = &run, .box = &launch.box, .state = &launch, .parted = parted, .verify = verify};
-    struct sbx_report final = {0};
+        .run = &run, .box = &launch.box, .state = &launch, .verify = verify};
+    struct sbx_attendant attendant;
     launch.begin_ns = sbx_os_monotonic_ns();
-    if (!sbx_attend(&attend, &final)) {
+    if (!sbx_attend_begin(&attendant, &attend)) {
         int raw = errno;
         return sbx_err_errno(err, raw, "fork", "cannot start a process");
     }
+    part(&launch);
+    struct sbx_report final = sbx_attend_end(&attendant);
     if (final.kind == SBX_REPORT_DONE) {
         out->outcome = final.outcome;
     }
