@@ -12,8 +12,7 @@
 
 /* A pipe that is writable takes at least this much without waiting. The sink cannot be made
  * non-blocking: others share it. */
-enum { STEP_BYTES = PIPE_BUF < 4096 ? PIPE_BUF : 4096 }; /* 512 on macOS */
-_Static_assert(STEP_BYTES <= PIPE_BUF, "a write could wait");
+enum { STEP_BYTES = PIPE_BUF };
 
 void sbx_pump_init(struct sbx_pump *pump, int source, int sink, uint64_t max_bytes,
                    struct sbx_tail *tail)
