@@ -41,6 +41,19 @@ static void ask_plain(struct sbx_evidence_list *list, pid_t pid, const char *ope
     list->failed |= what == NULL;
 }
 
+static bool is_globbed(const struct sbx_macos_rules *rules, const char *text)
+{
+    struct sbx_path path = {text, strlen(text), SBX_PATH_MACOS};
+    for (size_t i = 0; i < rules->glob_count; i++) {
+        struct sbx_str pattern = rules->globs[i].pattern;
+        if (sbx_path_glob_covers((struct sbx_path){pattern.ptr, pattern.len, SBX_PATH_MACOS},
+                                 path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What a rule means for a name below it that no other rule and no glob speaks of. */
 static void ask_rule(struct sbx_evidence_list *list, const struct sbx_macos_held *held,
                      const struct sbx_macos_rule *rule)
@@ -49,6 +62,9 @@ static void ask_rule(struct sbx_evidence_list *list, const struct sbx_macos_held
                                           sbx_path_is_root(rule->path) ? "" : rule->path.text);
     if (inside == NULL) {
         list->failed = true;
+        return;
+    }
+    if (is_globbed(&held->profile->rules, inside)) {
         return;
     }
     ask_path(list, held->pid, "file-read-data", inside, rule->access >= SBX_ACCESS_READ);
@@ -71,7 +87,7 @@ static void ask_rules(struct sbx_evidence_list *list, const struct sbx_macos_hel
     size_t asked = 0;
     for (size_t i = 0; i < rules->count && asked < RULES_ASKED; i++) {
         const struct sbx_macos_rule *rule = &rules->items[i];
-        if (rule->kind == SBX_RULE_HOST && !rule->is_below_final && rules->glob_count == 0) {
+        if (rule->kind == SBX_RULE_HOST && !rule->is_below_final) {
             ask_rule(list, held, rule);
             asked++;
         }

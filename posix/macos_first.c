@@ -58,6 +58,9 @@ static void end_all(void)
     if (first.child > 0) {
         (void)kill(-first.child, SIGKILL);
         (void)kill(first.child, SIGKILL);
+        while (waitpid(first.child, NULL, 0) < 0 && errno == EINTR) {
+        }
+        first.child = 0; /* dead, but not reaped, it could still be found by its mark */
     }
     (void)sbx_members_end(first.block.mark);
 }

@@ -45,7 +45,7 @@ struct launch {
     struct sbx_account account;
     const char *program;
     const char *const *env;
-    char mark[NAME_BYTES], tag[NAME_BYTES], job[NAME_BYTES];
+    char job[SBX_MACOS_JOB_BYTES], mark[NAME_BYTES], tag[NAME_BYTES];
     char self[PATH_MAX], scratch[PATH_MAX];
     char terminals[TERMINALS][64];
     const char *lent[TERMINALS];
@@ -194,7 +194,7 @@ static enum sbx_code make_scratch(struct launch *launch, struct sbx_err *err)
 
 static enum sbx_code make_pipes(struct launch *launch, struct sbx_err *err)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX + NAME_BYTES];
     (void)snprintf(name, sizeof name, "%s/sbx-says-XXXXXX", launch->scratch);
     if (!sbx_fd_pipe(&launch->orders[0], &launch->orders[1]) ||
         !sbx_fd_pipe(&launch->reports[0], &launch->reports[1]) ||
@@ -311,7 +311,7 @@ static const char *const *parameters_of(struct launch *launch)
 
 static enum sbx_code make_block(struct launch *launch, struct sbx_err *err)
 {
-    char name[PATH_MAX];
+    char name[PATH_MAX + NAME_BYTES];
     AUTO_BUF bytes;
     struct sbx_macos_block block = {
         .mark = launch->mark,

@@ -65,7 +65,7 @@ static void remove_left(const char *base)
         return;
     }
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;) {
-        char path[PATH_MAX];
+        char path[PATH_MAX + 300];
         struct stat info;
         (void)snprintf(path, sizeof path, "%s/%s", base, entry->d_name);
         if (is_left(entry->d_name) && lstat(path, &info) == 0 && info.st_uid == geteuid() &&
@@ -78,7 +78,7 @@ static void remove_left(const char *base)
 
 enum sbx_code sbx_macos_scratch_make(const char *base, char *out, size_t size, struct sbx_err *err)
 {
-    char made[PATH_MAX];
+    char made[PATH_MAX + 64];
     char real[PATH_MAX];
     remove_left(base);
     (void)snprintf(made, sizeof made, "%s/" PREFIX "%ld-XXXXXX", base, (long)getpid());

@@ -1,0 +1,1 @@
+/* Nothing: libproc.h beside it has all that is used. */
