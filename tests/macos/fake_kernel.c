@@ -162,17 +162,18 @@ int proc_pid_rusage(int pid, int flavor, rusage_info_t *out)
 {
     struct rusage_info_v4 *info = (struct rusage_info_v4 *)(void *)out;
     char path[64];
-    unsigned long total = 0;
-    unsigned long resident = 0;
+    char line[256] = "";
     (void)flavor;
     (void)snprintf(path, sizeof path, "/proc/%d/statm", pid);
     FILE *file = fopen(path, "re");
-    if (file == NULL || fscanf(file, "%lu %lu", &total, &resident) != 2) {
-        resident = 0;
+    if (file != NULL && fgets(line, sizeof line, file) == NULL) {
+        line[0] = '\0';
     }
     if (file != NULL) {
         (void)fclose(file);
     }
+    const char *second = strchr(line, ' ');
+    unsigned long resident = second == NULL ? 0 : strtoul(second, NULL, 10);
     *info = (struct rusage_info_v4){.ri_phys_footprint = resident * 4096};
     return 0;
 }
