@@ -204,7 +204,11 @@ static enum sbx_code carry_out(struct sbx_launch *launch, struct sbx_arena *aren
         code = sbx_native_prepare(launch, &mounts, err);
     }
     launch->verify = verify_box;
-    return code == SBX_OK ? sbx_launch_run(launch, out, err) : code;
+    if (code == SBX_OK) {
+        code = sbx_launch_run(launch, out, err);
+    }
+    launch->state = NULL; /* the mounts */
+    return code;
 }
 
 static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *plan,
