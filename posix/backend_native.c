@@ -34,11 +34,16 @@ static void set_place(const struct sbx_mount *above, struct sbx_init_mount *row)
     }
 }
 
+/* So many are taken before anything is mounted, each by a descriptor: far below the usual limit. */
+enum { EARLY_AT_MOST = 400 };
+
 /* What is writable must be taken before the root is not, and what lies below a directory of the box's own before that
- * covers it. Everything else is there when its turn comes, below what was mounted by then. */
-static bool is_early(const struct sbx_mount *mount, const struct sbx_mount *above)
+ * covers it. Everything else is there, too, when its turn comes, below what was mounted by then; but the kernel then looks
+ * at every mount that came before it, which makes many of them slow. */
+static bool is_early(const struct sbx_mount *mount, const struct sbx_mount *above, size_t index)
 {
-    return is_host(mount) && (mount->kind == SBX_MOUNT_WRITE || above == NULL || !is_host(above));
+    return is_host(mount) && (mount->kind == SBX_MOUNT_WRITE || above == NULL || !is_host(above) ||
+                              index < EARLY_AT_MOST);
 }
 
 static struct sbx_init_mount make_row(struct sbx_launch *launch, const struct sbx_mounts *mounts,
@@ -60,7 +65,7 @@ static struct sbx_init_mount make_row(struct sbx_launch *launch, const struct sb
         .kind = kinds[mount->kind],
         .flags = (is_directory ? SBX_BUILD_IS_DIRECTORY : 0) |
                  (mount->is_reopened ? SBX_BUILD_IS_REOPENED : 0) |
-                 (is_early(mount, above) ? SBX_BUILD_EARLY : 0),
+                 (is_early(mount, above, index) ? SBX_BUILD_EARLY : 0),
         .path = sbx_init_block_text(block, mount->path),
         .inode = mount->inode,
         .device_major = major(mount->device),
@@ -199,7 +204,11 @@ static enum sbx_code carry_out(struct sbx_launch *launch, struct sbx_arena *aren
         code = sbx_native_prepare(launch, &mounts, err);
     }
     launch->verify = verify_box;
-    return code == SBX_OK ? sbx_launch_run(launch, out, err) : code;
+    if (code == SBX_OK) {
+        code = sbx_launch_run(launch, out, err);
+    }
+    launch->state = NULL; /* the mounts */
+    return code;
 }
 
 static enum sbx_code run_in_box(struct sbx_arena *arena, const struct sbx_plan *plan,

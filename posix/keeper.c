@@ -203,10 +203,10 @@ static void check_time(struct sbx_keeper *keeper)
 }
 
 /* Time that began without the keeper is up. */
-static void read_timer(struct sbx_keeper *keeper)
+static void read_timer(struct sbx_keeper *keeper, int fd)
 {
     uint64_t times = 0;
-    if (sbx_fd_read(keeper->plan->box->timer_fd, &times, sizeof times) == (ssize_t)sizeof times &&
+    if (sbx_fd_read(fd, &times, sizeof times) == (ssize_t)sizeof times &&
         keeper->deadline_ns == 0) {
         keeper->deadline_ns = sbx_os_monotonic_ns();
     }
@@ -251,7 +251,7 @@ static void wait_for_events(struct sbx_keeper *keeper)
         keeper->plan->control(keeper->plan->state, keeper);
     }
     if (slot[TIMER].revents != 0) {
-        read_timer(keeper);
+        read_timer(keeper, slot[TIMER].fd);
     }
     if (slot[WAKE].revents != 0) {
         read_wake(keeper);

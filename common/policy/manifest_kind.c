@@ -17,15 +17,14 @@ struct sbx_origin sbx_kind_origin(const struct sbx_kind_io *io, const struct sbx
 
 const char *sbx_kind_key(const struct sbx_kind_io *io, const char *format, ...)
 {
-    AUTO_BUF text;
-    sbx_buf_init(&text, 1024);
-    sbx_buf_add_text(&text, io->row->name);
+    char
+        rest[1024]; /* there is one key for each entry of a long table: no memory is asked for it */
     va_list args;
     va_start(args, format);
-    sbx_buf_vprintf(&text, format, args);
+    int len = vsnprintf(rest, sizeof rest, format, args);
     va_end(args);
-    const char *copy = sbx_arena_copy(io->arena, sbx_buf_text(&text), text.len);
-    return copy == NULL ? io->row->name : copy;
+    const char *key = len < 0 ? NULL : sbx_arena_printf(io->arena, "%s%s", io->row->name, rest);
+    return key == NULL ? io->row->name : key;
 }
 
 struct sbx_str sbx_kind_shown(const struct sbx_kind_io *io, const struct sbx_value *value)

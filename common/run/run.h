@@ -16,7 +16,7 @@ struct sbx_prepare_input {
     const char *opt_in;         /* SBX_ALLOW_NO_SANDBOX */
     const char *const *command; /* NULL-terminated, may be empty */
     bool wants_terminal;        /* one of the command's own; then the caller's TERM is passed too */
-    bool will_run;   /* at once, when nothing speaks against it */
+    bool will_run;              /* at once, when nothing speaks against it */
     bool is_session; /* a person's: it lasts until it is left, unless a timeout is declared */
     struct sbx_probe_cache *probes; /* not used when the context is assumed */
 };

@@ -44,8 +44,7 @@ static void owner_main(int report, int wait_fd, bool has_heir)
     pid_t pids[2] = {0, 0};
     int inside[2] = {-1, -1};
     char byte = 0;
-    if (sbx_cgroup_make(&limits, &group, &err) != SBX_OK ||
-        !sbx_fd_pipe(&inside[0], &inside[1])) {
+    if (sbx_cgroup_make(&limits, &group, &err) != SBX_OK || !sbx_fd_pipe(&inside[0], &inside[1])) {
         _exit(1);
     }
     pids[0] = fork();
