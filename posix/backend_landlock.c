@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/os.h"
+#include "common/run/environment.h"
 #include "posix/backend_linux.h"
 #include "posix/fault.h"
 #include "posix/fd.h"
@@ -95,35 +96,21 @@ static bool wants_scratch(const struct sbx_policy *policy)
 static enum sbx_code make_scratch(struct sbx_launch *launch, struct sbx_err *err)
 {
     const struct sbx_policy *policy = launch->plan->policy;
-    size_t count = 0;
     if (!wants_scratch(policy)) {
         return SBX_OK;
     }
     enum sbx_code code =
         sbx_scratch_make(policy->context.tmp.text, launch->scratch, sizeof launch->scratch, err);
-    if (code != SBX_OK) {
-        return code;
+    if (code == SBX_OK) {
+        code = sbx_account_give(&launch->account, launch->scratch, err);
     }
-    if (launch->account.is_other &&
-        chown(launch->scratch, launch->account.user, launch->account.group) != 0) {
-        int raw = errno;
-        return sbx_err_errno(err, raw, "chown", "cannot hand over \"%s\"", launch->scratch);
+    if (code == SBX_OK) {
+        code = sbx_environment_add(launch->arena, "TMPDIR", launch->scratch, &launch->env, err);
     }
-    for (; launch->env[count] != NULL; count++) {
-        if (strncmp(launch->env[count], "TMPDIR=", 7) == 0) {
-            return SBX_OK;
-        }
+    if (code == SBX_OK) {
+        launch->block.plan.env = sbx_init_block_texts(&launch->block, launch->env);
     }
-    const char **env = SBX_NEW_ARRAY(launch->arena, const char *, count + 2);
-    const char *pair = sbx_arena_printf(launch->arena, "TMPDIR=%s", launch->scratch);
-    if (env == NULL || pair == NULL) {
-        return sbx_err_nomem(err);
-    }
-    memcpy(env, launch->env, count * sizeof env[0]);
-    env[count] = pair;
-    launch->env = env;
-    launch->block.plan.env = sbx_init_block_texts(&launch->block, env);
-    return SBX_OK;
+    return code;
 }
 
 static void verify(struct sbx_launch *launch, const struct sbx_report *report)

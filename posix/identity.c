@@ -147,6 +147,16 @@ enum sbx_code sbx_account_find(const struct sbx_policy *policy, struct sbx_accou
     return SBX_OK;
 }
 
+enum sbx_code sbx_account_give(const struct sbx_account *account, const char *path,
+                               struct sbx_err *err)
+{
+    if (account->is_other && chown(path, account->user, account->group) != 0) {
+        int raw = errno;
+        return sbx_err_errno(err, raw, "chown", "cannot hand over \"%s\"", path);
+    }
+    return SBX_OK;
+}
+
 bool sbx_account_become(const struct sbx_account *account)
 {
     if (!account->is_other) {

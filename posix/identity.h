@@ -22,6 +22,10 @@ struct sbx_account {
 enum sbx_code sbx_account_find(const struct sbx_policy *policy, struct sbx_account *out,
                                struct sbx_err *err) SBX_MUST_USE;
 
+/* Makes a path, which the caller has just made, the account's; nothing for the caller's own. */
+enum sbx_code sbx_account_give(const struct sbx_account *account, const char *path,
+                               struct sbx_err *err) SBX_MUST_USE;
+
 /* For good, and read back: between fork and exec. False with errno; the process must end then. */
 bool sbx_account_become(const struct sbx_account *account) SBX_MUST_USE;
 

@@ -36,6 +36,13 @@ static pid_t make_process(uint64_t flags, int group_fd)
     return (pid_t)syscall(SYS_clone3, &args, sizeof args);
 }
 
+/* A sanitizer keeps account of the stack, in memory: two processes on one would be too much for it. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { BORROWED = CLONE_VFORK };
+#else
+enum { BORROWED = CLONE_VFORK | CLONE_VM };
+#endif
+
 /* As vfork(2): the child borrows the memory, and the caller sleeps until it executes sbx-init or ends. A copy of the
  * memory costs more than everything else between fork and exec.
  *
@@ -65,7 +72,7 @@ __attribute__((noinline)) static long borrow(const struct clone_args *args,
 static pid_t make_here(int group_fd, const struct sbx_box_child *child)
 {
     const struct clone_args args = {
-        .flags = NAMESPACES | CLONE_VM | CLONE_VFORK | (group_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+        .flags = NAMESPACES | BORROWED | (group_fd >= 0 ? CLONE_INTO_CGROUP : 0),
         .exit_signal = SIGCHLD,
         .cgroup = (unsigned)(group_fd >= 0 ? group_fd : 0),
     };

@@ -165,31 +165,15 @@ static enum sbx_code find_command(struct launch *launch, struct sbx_err *err)
 /* Its own temporary directory; a TMPDIR of the manifest stays as it is. */
 static enum sbx_code make_scratch(struct launch *launch, struct sbx_err *err)
 {
-    size_t count = 0;
     enum sbx_code code = sbx_macos_scratch_make(launch->plan->policy->context.tmp.text,
                                                 launch->scratch, sizeof launch->scratch, err);
-    if (code != SBX_OK) {
-        return code;
+    if (code == SBX_OK) {
+        code = sbx_account_give(&launch->account, launch->scratch, err);
     }
-    if (launch->account.is_other &&
-        chown(launch->scratch, launch->account.user, launch->account.group) != 0) {
-        int raw = errno;
-        return sbx_err_errno(err, raw, "chown", "cannot hand over \"%s\"", launch->scratch);
+    if (code == SBX_OK) {
+        code = sbx_environment_add(launch->arena, "TMPDIR", launch->scratch, &launch->env, err);
     }
-    for (; launch->env[count] != NULL; count++) {
-        if (strncmp(launch->env[count], "TMPDIR=", 7) == 0) {
-            return SBX_OK;
-        }
-    }
-    const char **env = SBX_NEW_ARRAY(launch->arena, const char *, count + 2);
-    const char *pair = sbx_arena_printf(launch->arena, "TMPDIR=%s", launch->scratch);
-    if (env == NULL || pair == NULL) {
-        return sbx_err_nomem(err);
-    }
-    memcpy(env, launch->env, count * sizeof env[0]);
-    env[count] = pair;
-    launch->env = env;
-    return SBX_OK;
+    return code;
 }
 
 static enum sbx_code make_pipes(struct launch *launch, struct sbx_err *err)

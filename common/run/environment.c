@@ -35,3 +35,19 @@ enum sbx_code sbx_environment_make(struct sbx_arena *arena, const struct sbx_pol
     *out = env;
     return SBX_OK;
 }
+
+enum sbx_code sbx_environment_add(struct sbx_arena *arena, const char *name, const char *value,
+                                  const char *const **env, struct sbx_err *err)
+{
+    size_t len = strlen(name);
+    size_t count = 0;
+    for (; (*env)[count] != NULL; count++)
+        if (strncmp((*env)[count], name, len) == 0 && (*env)[count][len] == '=') return SBX_OK;
+    const char **more = SBX_NEW_ARRAY(arena, const char *, count + 2);
+    const char *pair = sbx_arena_printf(arena, "%s=%s", name, value);
+    if (more == NULL || pair == NULL) return sbx_err_nomem(err);
+    memcpy(more, *env, count * sizeof more[0]);
+    more[count] = pair;
+    *env = more;
+    return SBX_OK;
+}

@@ -11,4 +11,8 @@
 enum sbx_code sbx_environment_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                                    const char *const **out, struct sbx_err *err) SBX_MUST_USE;
 
+/* Adds one variable at the end, unless it is there already: what was declared counts more. */
+enum sbx_code sbx_environment_add(struct sbx_arena *arena, const char *name, const char *value,
+                                  const char *const **env, struct sbx_err *err) SBX_MUST_USE;
+
 #endif
