@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "posix/system.h"
@@ -31,6 +33,31 @@ ssize_t sbx_fd_read(int fd, void *bytes, size_t len)
         got = read(fd, bytes, len);
     } while (got < 0 && errno == EINTR);
     return got;
+}
+
+int sbx_fd_open_below(int root, const char *rest, int way, int flags)
+{
+    way |= O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    AUTO_FD at = openat(root, ".", way);
+    char name[NAME_MAX + 1];
+    while (at >= 0) {
+        size_t len = strcspn(rest, "/");
+        if (len >= sizeof name) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        memcpy(name, rest, len);
+        name[len] = '\0';
+        rest += len;
+        rest += strspn(rest, "/");
+        if (*rest == '\0') {
+            return openat(at, len == 0 ? "." : name, flags | O_CLOEXEC);
+        }
+        int next = openat(at, name, way);
+        sbx_fd_close(&at);
+        at = next;
+    }
+    return -1;
 }
 
 /* An error or hang-up counts as ready: the next write tells which. */

@@ -21,6 +21,11 @@ bool sbx_fd_write_all(int fd, const void *bytes, size_t len) SBX_MUST_USE;
 /* Two ends of a pipe, both close-on-exec and above the standard streams; false with errno. */
 bool sbx_fd_pipe(int *read_end, int *write_end) SBX_MUST_USE;
 
+/* Opens `rest` ("" for itself) below `root` name by name, which no rename on the way can lead astray: directories on the way
+ * with `way`, never through a link, the last one with `flags` as asked, so that a place that may not be entered can still
+ * be looked at. -1 with errno. */
+int sbx_fd_open_below(int root, const char *rest, int way, int flags) SBX_MUST_USE;
+
 bool sbx_fd_set_nonblocking(int fd) SBX_MUST_USE;
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "posix/fd.h"
+#include "posix/git_file.h"
 #include "posix/linux_names_internal.h"
 
 #include "common/base/banned.h"
@@ -337,11 +338,7 @@ static enum sbx_code prepare(struct sbx_names_walk *walk, const char *cache_dir,
     if (walk->next == NULL || walk->reader.block == NULL) {
         return sbx_err_nomem(err);
     }
-    for (size_t i = 0; i < walk->policy->protect_count; i++) {
-        if (sbx_text_eq(walk->policy->protect[i].pattern, ".git")) {
-            walk->git_row = &walk->policy->protect[i];
-        }
-    }
+    walk->git_row = sbx_git_row(walk->policy);
     if (cache_dir != NULL && walk->matcher.count > 0) {
         walk->cache_dir = sbx_names_cache_open_dir(walk->policy, cache_dir);
         sbx_sha256_init(&walk->patterns);

@@ -29,39 +29,13 @@ static bool is_absent(int raw)
     return raw == ENOSYS || raw == EPERM;
 }
 
-/* Name by name, which no rename on the way can lead astray. The last one is opened as asked: a place that may
- * not be entered can still be looked at. */
-static int open_stepwise(int root, const char *rest, int flags)
-{
-    AUTO_FD at = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char name[NAME_MAX + 1];
-    while (at >= 0) {
-        size_t len = strcspn(rest, "/");
-        if (len >= sizeof name) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        memcpy(name, rest, len);
-        name[len] = '\0';
-        rest += len;
-        rest += strspn(rest, "/");
-        if (*rest == '\0') {
-            return openat(at, len == 0 ? "." : name, flags | O_CLOEXEC);
-        }
-        int next = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        sbx_fd_close(&at);
-        at = next;
-    }
-    return -1;
-}
-
 int sbx_names_open_below(int root, const char *rest, int flags)
 {
     const char *path = rest[0] == '\0' ? "." : rest;
     flags |= O_DIRECTORY | O_NOFOLLOW;
     int fd = open_resolved(root, path, flags,
                            RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    return fd < 0 && is_absent(errno) ? open_stepwise(root, rest, flags) : fd;
+    return fd < 0 && is_absent(errno) ? sbx_fd_open_below(root, rest, O_PATH, flags) : fd;
 }
 
 int sbx_names_open_target(int at, const char *path, int flags)

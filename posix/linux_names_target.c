@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include "posix/fd.h"
+#include "posix/git_file.h"
 #include "posix/linux_names_internal.h"
 
 #include "common/base/banned.h"
-
-enum { GIT_FILE_BYTES = 4096 };
 
 /* The place a descriptor stands for. */
 struct place {
@@ -41,38 +40,11 @@ static enum sbx_code report_place(struct sbx_names_walk *walk, const struct plac
     return found.path == NULL ? sbx_err_nomem(err) : sbx_names_report(walk, &found, err);
 }
 
-/* A relative text from the directory that `from` is in, without looking at the disk: where something would be
- * that does not exist. False when that cannot be told. */
-static bool place_by_text(struct sbx_path from, const char *text, char out[PATH_MAX])
-{
-    size_t len = text[0] == '/' ? 0 : sbx_path_up(from).len;
-    len = len == 1 ? 0 : len;
-    memcpy(out, from.text, len);
-    while (*text != '\0') {
-        size_t name = strcspn(text, "/");
-        if (name == 2 && memcmp(text, "..", 2) == 0) {
-            while (len > 0 && out[--len] != '/') {
-            }
-        } else if (name > 0 && !(name == 1 && text[0] == '.')) {
-            if (len + 1 + name + 1 >= PATH_MAX) {
-                return false;
-            }
-            out[len] = '/';
-            memcpy(out + len + 1, text, name);
-            len += 1 + name;
-        }
-        text += name;
-        text += strspn(text, "/");
-    }
-    out[len] = '\0';
-    return len > 0;
-}
-
 /* Could the box put something where the text leads, when nothing is there now? */
 static bool is_creatable(struct sbx_names_walk *walk, struct sbx_path from, const char *text)
 {
     char lexical[PATH_MAX];
-    if (!place_by_text(from, text, lexical)) {
+    if (!sbx_git_file_place(from, text, lexical)) {
         return true;
     }
     struct sbx_path path = {lexical, strlen(lexical), SBX_PATH_POSIX};
@@ -81,34 +53,6 @@ static bool is_creatable(struct sbx_names_walk *walk, struct sbx_path from, cons
 }
 
 /* ---- git ---- */
-
-/* The path in a file of git's, without the line's end; false when it is none. */
-static bool read_git_file(int at, const char *name, const char *prefix, char out[GIT_FILE_BYTES])
-{
-    struct stat info = {0};
-    AUTO_FD fd = openat(at, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) ||
-        info.st_size >= GIT_FILE_BYTES) {
-        return false;
-    }
-    char text[GIT_FILE_BYTES];
-    size_t len = 0;
-    ssize_t got = 0;
-    while (len < sizeof text && (got = sbx_fd_read(fd, text + len, sizeof text - len)) > 0) {
-        len += (size_t)got;
-    }
-    while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r')) {
-        len--;
-    }
-    size_t skip = strlen(prefix);
-    if (got < 0 || len <= skip || len == sizeof text || memcmp(text, prefix, skip) != 0 ||
-        memchr(text, '\0', len) != NULL) {
-        return false;
-    }
-    memcpy(out, text + skip, len - skip);
-    out[len - skip] = '\0';
-    return true;
-}
 
 /* A directory git trusts because a ".git" file or link says so. With git = "commit" a walk below it finds what
  * is locked in it; otherwise it is locked as a whole, unless a rule makes just this directory writable. */
@@ -135,8 +79,8 @@ static enum sbx_code protect_git_and_common(struct sbx_names_walk *walk, int fd,
                                             const struct place *place, struct sbx_err *err)
 {
     enum sbx_code code = protect_git(walk, place, err);
-    char text[GIT_FILE_BYTES];
-    if (code != SBX_OK || !read_git_file(fd, "commondir", "", text)) {
+    char text[SBX_GIT_FILE_BYTES];
+    if (code != SBX_OK || !sbx_git_file_read(fd, "commondir", "", text)) {
         return code;
     }
     struct place common = {0};
@@ -147,8 +91,8 @@ static enum sbx_code protect_git_and_common(struct sbx_names_walk *walk, int fd,
 static enum sbx_code follow_git_file(struct sbx_names_walk *walk, const struct sbx_names_spot *spot,
                                      struct sbx_found *found, struct sbx_err *err)
 {
-    char text[GIT_FILE_BYTES];
-    if (!read_git_file(spot->parent, spot->name, "gitdir: ", text)) {
+    char text[SBX_GIT_FILE_BYTES];
+    if (!sbx_git_file_read(spot->parent, spot->name, SBX_GIT_FILE_PREFIX, text)) {
         return SBX_OK;
     }
     struct place place = {0};

@@ -81,6 +81,26 @@ static void ask_rule(struct sbx_evidence_list *list, const struct sbx_macos_held
     }
 }
 
+/* What git would run in a place that it is led to, unless a rule in there says otherwise. */
+static void ask_git(struct sbx_evidence_list *list, const struct sbx_macos_held *held,
+                    struct sbx_path place)
+{
+    const char *hook = sbx_arena_printf(list->arena, "%s/hooks/sbx-asks-about-this", place.text);
+    const char *like = sbx_arena_printf(list->arena, "%s/.git/hooks/x", place.text);
+    if (hook == NULL || like == NULL) {
+        list->failed = true;
+        return;
+    }
+    struct sbx_path path = {hook, strlen(hook), SBX_PATH_MACOS};
+    struct sbx_decision decision = sbx_policy_decide(list->arena, held->policy, path);
+    if (decision.access == SBX_ACCESS_WRITE && decision.rule != NULL &&
+        sbx_path_contains(decision.rule->path, place) &&
+        sbx_protection_between(held->policy, place,
+                               (struct sbx_path){like, strlen(like), SBX_PATH_MACOS}) != NULL) {
+        ask_path(list, held->pid, "file-write-create", hook, false);
+    }
+}
+
 static void ask_rules(struct sbx_evidence_list *list, const struct sbx_macos_held *held)
 {
     const struct sbx_macos_rules *rules = &held->profile->rules;
@@ -91,6 +111,9 @@ static void ask_rules(struct sbx_evidence_list *list, const struct sbx_macos_hel
             ask_rule(list, held, rule);
             asked++;
         }
+    }
+    for (size_t i = 0; i < rules->git_count && i < RULES_ASKED; i++) {
+        ask_git(list, held, rules->git[i]);
     }
 }
 

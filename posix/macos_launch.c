@@ -24,6 +24,7 @@
 #include "posix/identity.h"
 #include "posix/macos_block.h"
 #include "posix/macos_evidence.h"
+#include "posix/macos_git.h"
 #include "posix/macos_log.h"
 #include "posix/macos_members.h"
 #include "posix/macos_sandbox.h"
@@ -246,7 +247,7 @@ static const char *real_name(void *state, struct sbx_arena *arena, const char *p
 
 static enum sbx_code make_profile(struct launch *launch, struct sbx_err *err)
 {
-    const struct sbx_macos_host host = {.real = real_name};
+    const struct sbx_macos_host host = {.real = real_name, .find_git = sbx_macos_git_find};
     find_lent(launch);
     struct sbx_macos_box box = {
         .policy = launch->plan->policy,

@@ -19,6 +19,16 @@ static struct sbx_path path_of(const char *text)
     return (struct sbx_path){text, strlen(text), SBX_PATH_MACOS};
 }
 
+bool sbx_macos_is_never(struct sbx_path path)
+{
+    for (size_t i = 0; i < SBX_COUNT(never); i++) {
+        if (sbx_path_contains(path_of(never[i]), path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void add_path(struct sbx_sbpl *sbpl, const char *filter, struct sbx_path path)
 {
     sbx_sbpl_filter(sbpl, filter, (struct sbx_str){path.text, path.len});

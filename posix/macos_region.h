@@ -20,6 +20,9 @@ struct sbx_macos_regions {
     bool has_no_memory; /* set by writing */
 };
 
+/* Is it a place that no grant of a directory above means? */
+bool sbx_macos_is_never(struct sbx_path path);
+
 /* Writes filters of which any may match. */
 void sbx_macos_regions_write(struct sbx_macos_regions *regions, struct sbx_sbpl *sbpl,
                              enum sbx_region which);

@@ -140,6 +140,111 @@ static void find_above(struct sbx_macos_rules *rules)
     }
 }
 
+/* ---- what git is led to ---- */
+
+/* With git = "commit" only what git runs is locked in it, also where a rule names it; otherwise all, and a rule may lift that. */
+static bool is_open_to_box(struct sbx_arena *arena, const struct sbx_policy *policy,
+                           struct sbx_path path)
+{
+    struct sbx_decision decision = sbx_policy_decide(arena, policy, path);
+    const struct sbx_rule *rule = decision.rule;
+    if (decision.access != SBX_ACCESS_WRITE || rule == NULL || rule->kind != SBX_RULE_HOST) {
+        return false;
+    }
+    return policy->git == SBX_GIT_COMMIT || !sbx_path_eq(rule->path, path);
+}
+
+bool sbx_macos_is_plain(struct sbx_path path)
+{
+    for (size_t i = 0; i < path.len; i++) {
+        if ((unsigned char)path.text[i] < 0x20 || path.text[i] == 0x7f) {
+            return false;
+        }
+    }
+    return strstr(path.text, "**") == NULL;
+}
+
+static bool has_git(const struct sbx_macos_rules *rules, struct sbx_path path)
+{
+    for (size_t i = 0; i < rules->git_count; i++) {
+        if (sbx_path_eq(rules->git[i], path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+enum sbx_code sbx_macos_rules_add_git(struct sbx_arena *arena, const struct sbx_policy *policy,
+                                      struct sbx_path path, struct sbx_macos_rules *rules,
+                                      struct sbx_err *err)
+{
+    struct sbx_path plain;
+    if (!sbx_place_unalias(arena, path, &plain)) {
+        return sbx_err_nomem(err);
+    }
+    plain.text = sbx_arena_copy(arena, plain.text, plain.len);
+    if (plain.text == NULL) {
+        return sbx_err_nomem(err);
+    }
+    if (!sbx_macos_is_plain(plain)) {
+        sbx_err_set(err, SBX_E_INVALID, "a \".git\" file or link leads to \"%s\"", plain.text);
+        return sbx_err_hint(err, "rename that directory: such a name cannot be protected");
+    }
+    if (!is_open_to_box(arena, policy, plain) || has_git(rules, plain)) {
+        return SBX_OK;
+    }
+    if (rules->git_count >= SBX_MACOS_GIT_MAX) {
+        sbx_err_set(err, SBX_E_LIMIT, "\".git\" files lead to more than %zu writable directories",
+                    SBX_MACOS_GIT_MAX);
+        return sbx_err_hint(err, "make a smaller directory writable");
+    }
+    struct sbx_path *slot = (struct sbx_path *)sbx_arena_push(arena, &rules->git, &rules->git_count,
+                                                              &rules->git_capacity, sizeof *slot);
+    if (slot == NULL) {
+        return sbx_err_nomem(err);
+    }
+    *slot = plain;
+    return SBX_OK;
+}
+
+/* Is it "worktrees/NAME" of a repository that git is led to as well? */
+static bool is_worktree(const struct sbx_macos_rules *rules, struct sbx_path path)
+{
+    struct sbx_path above = sbx_path_up(path);
+    return sbx_str_ends((struct sbx_str){above.text, above.len}, "/worktrees") &&
+           has_git(rules, sbx_path_up(above));
+}
+
+/* Worktrees of one repository are one place, under any name: a dozen of them would not fit into a rule of Seatbelt. */
+static enum sbx_code join_worktrees(struct sbx_arena *arena, struct sbx_macos_rules *rules,
+                                    struct sbx_err *err)
+{
+    struct sbx_macos_rules joined = {.git =
+                                         SBX_NEW_ARRAY(arena, struct sbx_path, rules->git_count)};
+    if (joined.git == NULL) {
+        return sbx_err_nomem(err);
+    }
+    for (size_t i = 0; i < rules->git_count; i++) {
+        struct sbx_path path = rules->git[i];
+        if (is_worktree(rules, path)) {
+            struct sbx_path above = sbx_path_up(path);
+            path.text = sbx_arena_printf(arena, "%.*s/*", (int)above.len, above.text);
+            path.len = above.len + 2;
+        }
+        if (path.text == NULL) {
+            return sbx_err_nomem(err);
+        }
+        if (!has_git(&joined, path)) {
+            joined.git[joined.git_count++] = path;
+        }
+    }
+    rules->git = joined.git;
+    rules->git_count = joined.git_count;
+    return SBX_OK;
+}
+
+/* ---- all of it ---- */
+
 enum sbx_code sbx_macos_rules_make(struct sbx_arena *arena, const struct sbx_policy *policy,
                                    const struct sbx_macos_host *host, struct sbx_path scratch,
                                    struct sbx_macos_rules *out, struct sbx_err *err)
@@ -170,6 +275,14 @@ enum sbx_code sbx_macos_rules_make(struct sbx_arena *arena, const struct sbx_pol
     }
     settle(&rules);
     find_above(&rules);
-    *out = rules;
-    return SBX_OK;
+    if (host != NULL && host->find_git != NULL) {
+        code = host->find_git(host, arena, policy, &rules, err);
+    }
+    if (code == SBX_OK && rules.git_count > 1) {
+        code = join_worktrees(arena, &rules, err);
+    }
+    if (code == SBX_OK) {
+        *out = rules;
+    }
+    return code;
 }

@@ -6,7 +6,9 @@
 
 #include "common/base/banned.h"
 
-#define RESTS_MAX 32
+#define NAMED_MAX 32 /* rests of a pattern at any depth */
+#define PLACE_MAX 8  /* of one below a place: no more than it has names */
+#define RESTS_MAX (NAMED_MAX + PLACE_MAX * SBX_MACOS_GIT_MAX)
 #define NAMES_MAX 320
 
 static struct sbx_path path_of(const struct sbx_draft *draft)
@@ -23,15 +25,35 @@ static void add_directory(struct sbx_draft *draft)
 
 /* ---- protected names ---- */
 
-/* A pattern at any depth: "**" and the pattern, as far as the region's own path has not used it up. */
-static size_t rests_of(struct sbx_draft *draft, struct sbx_str pattern, struct sbx_str *out)
+static size_t rests_below(struct sbx_draft *draft, const char *pattern, struct sbx_str *out,
+                          size_t max)
 {
-    const char *text = sbx_arena_printf(draft->regions->arena, "**/%.*s", SBX_STR_ARG(pattern));
-    if (text == NULL) {
+    if (pattern == NULL) {
         draft->regions->has_no_memory = true;
         return 0;
     }
-    return sbx_regex_rest(sbx_str(text), path_of(draft), out, RESTS_MAX);
+    return sbx_regex_rest(sbx_str(pattern), path_of(draft), out, max);
+}
+
+/* A pattern at any depth: "**" and the pattern, as far as the region's own path has not used it up. What begins with ".git"
+ * means the places that git is led to, too. */
+static size_t rests_of(struct sbx_draft *draft, struct sbx_str pattern, struct sbx_str *out)
+{
+    static const char git[] = ".git";
+    struct sbx_arena *arena = draft->regions->arena;
+    const struct sbx_macos_rules *rules = draft->regions->rules;
+    size_t count = rests_below(draft, sbx_arena_printf(arena, "**/%.*s", SBX_STR_ARG(pattern)), out,
+                               NAMED_MAX);
+    struct sbx_str below = {pattern.ptr + sizeof git - 1, pattern.len - (sizeof git - 1)};
+    if (!sbx_str_starts(pattern, git) || (below.len > 0 && below.ptr[0] != '/')) {
+        return count;
+    }
+    for (size_t i = 0; i < rules->git_count; i++) {
+        const char *place =
+            sbx_arena_printf(arena, "%s%.*s", rules->git[i].text, SBX_STR_ARG(below));
+        count += rests_below(draft, place, out + count, PLACE_MAX);
+    }
+    return count;
 }
 
 /* A directory of that name is free, so what is below is. */
@@ -87,20 +109,31 @@ static void add_protected(struct sbx_draft *draft)
 
 /* ---- directories that stay ---- */
 
-/* The region's own path, and directories between it and a rule below. */
+/* Directories between the region's own path and one below it. */
+static void add_pinned_above(struct sbx_draft *draft, struct sbx_path inner)
+{
+    struct sbx_path at = sbx_path_up(inner);
+    for (; !sbx_path_eq(at, path_of(draft)); at = sbx_path_up(at)) {
+        sbx_draft_regex(draft, sbx_draft_below(path_of(draft), at), SBX_REGEX_CLOSES,
+                        SBX_REGEX_ITSELF);
+    }
+}
+
+/* The region's own path, and directories between it and a rule below, or what git is led to. */
 static void add_pinned_paths(struct sbx_draft *draft)
 {
     const struct sbx_macos_rules *rules = draft->regions->rules;
     sbx_sbpl_filter(draft->sbpl, "literal",
                     (struct sbx_str){path_of(draft).text, path_of(draft).len});
     for (size_t i = 0; i < rules->count; i++) {
-        if (rules->items[i].above != draft->index + 1) {
-            continue;
+        if (rules->items[i].above == draft->index + 1) {
+            add_pinned_above(draft, rules->items[i].path);
         }
-        struct sbx_path at = sbx_path_up(rules->items[i].path);
-        for (; !sbx_path_eq(at, path_of(draft)); at = sbx_path_up(at)) {
-            sbx_draft_regex(draft, sbx_draft_below(path_of(draft), at), SBX_REGEX_CLOSES,
-                            SBX_REGEX_ITSELF);
+    }
+    for (size_t i = 0; i < rules->git_count; i++) {
+        if (sbx_path_contains(path_of(draft), rules->git[i]) &&
+            !sbx_path_eq(path_of(draft), rules->git[i])) {
+            add_pinned_above(draft, rules->git[i]);
         }
     }
 }

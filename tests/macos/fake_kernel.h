@@ -8,6 +8,8 @@
 extern const struct sbx_policy *fake_policy; /* whose decisions are the answers */
 extern unsigned fake_lie;   /* the answer of this number (from 1) is the opposite; 0: none is */
 extern unsigned fake_asked; /* how many answers there were about held processes */
+extern const char
+    *fake_closed; /* nothing whose path has this in it is written; NULL: policy only */
 #define FAKE_REFUSED "refuse-this-profile" /* a profile that has this in it is not accepted */
 
 #endif

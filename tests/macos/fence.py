@@ -86,7 +86,6 @@ CALLS = {
 
 # What is known to differ, and why that is said in docs/MACOS.md.
 DIFFERENT = {
-    "S04": "the directory that a .git file points to inside the workspace is not looked up",
     "N21": "there is no loopback of the box's own, so listening is closed without the host's network",
 }
 STOPPED = {"stop": "deny", "allowed": "allow", "works": "allow"}

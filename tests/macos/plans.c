@@ -109,6 +109,28 @@ static void print_findings(struct sbx_jsonw *json, const struct made *made)
     sbx_jsonw_end(json);
 }
 
+/* A host on which every name is real, and that has the workspace of the fence: "work/tree/.git" names "work/store". */
+static const char *real_name(void *state, struct sbx_arena *arena, const char *path)
+{
+    (void)state;
+    return sbx_arena_copy(arena, path, strlen(path));
+}
+
+static enum sbx_code find_git(const struct sbx_macos_host *host, struct sbx_arena *arena,
+                              const struct sbx_policy *policy, struct sbx_macos_rules *rules,
+                              struct sbx_err *err)
+{
+    const char *store = sbx_arena_printf(arena, "%s/work/store", policy->context.home.text);
+    (void)host;
+    return store == NULL
+               ? sbx_err_nomem(err)
+               : sbx_macos_rules_add_git(arena, policy,
+                                         (struct sbx_path){store, strlen(store), SBX_PATH_MACOS},
+                                         rules, err);
+}
+
+static const struct sbx_macos_host fence_host = {.real = real_name, .find_git = find_git};
+
 static enum sbx_code print_profile(struct sbx_jsonw *json, struct made *made, const char *file,
                                    struct sbx_err *err)
 {
@@ -117,6 +139,7 @@ static enum sbx_code print_profile(struct sbx_jsonw *json, struct made *made, co
     bool has_terminal = strstr(file, "terminal") != NULL;
     struct sbx_macos_box box = {
         .policy = &made->policy,
+        .host = &fence_host,
         .job = "00000000000000ff",
         .scratch = {scratch, sizeof scratch - 1, SBX_PATH_MACOS},
         .own_terminal = has_terminal ? "/dev/ttys007" : NULL,

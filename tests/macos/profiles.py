@@ -177,6 +177,28 @@ def commit_questions(root):
             ("deny", ("create", f"{git}/HOOKS/pre-commit")), ("deny", ("swap-dir", git, f"{root}/g"))]
 
 
+def store_questions(store):
+    """A place that a .git file names, where git = "commit": as .git, but for the name."""
+    root = store.rpartition("/")[0]
+    return [("allow", ("create", f"{store}/index.lock")), ("allow", ("rename", f"{store}/index.lock", f"{store}/index")),
+            ("allow", ("mkdir", f"{store}/objects/ab")), ("allow", ("create", f"{store}/refs/heads/config")),
+            *(("deny", ("create", f"{store}/{name}")) for name in (part.removeprefix(".git/") for part in GIT_PARTS)),
+            ("deny", ("create", f"{store}/hooks/x")), ("deny", ("create", f"{root}/STORE/HOOKS/x")),
+            ("deny", ("rename-dir", store, f"{root}/g")), ("deny", ("rename-dir", f"{root}/g", store)),
+            ("deny", ("rename", f"{root}/x", store)), ("deny", ("rename-dir", f"{store}/info", f"{store}/i")),
+            ("deny", ("swap-dir", store, f"{root}/g")), ("deny", ("link", f"{store}/config", f"{root}/c"))]
+
+
+def closed_questions(store):
+    """The same without it: nothing in there changes, and what is beside it does."""
+    root = store.rpartition("/")[0]
+    return [("allow", ("read", f"{store}/config")), ("deny", ("create", f"{store}/index.lock")), ("deny", ("write", f"{store}/HEAD")),
+            ("deny", ("create", f"{store}/hooks/x")), ("deny", ("create", f"{root}/STORE/hooks/x")), ("deny", ("chmod", store)),
+            ("deny", ("rename-dir", store, f"{root}/g")), ("deny", ("rename-dir", f"{root}/g", store)), ("deny", ("mkdir", store)),
+            ("deny", ("unlink", f"{store}/config")), ("deny", ("link", f"{store}/config", f"{root}/c")),
+            ("allow", ("create", f"{store}2/hooks/x")), ("allow", ("create", f"{root}/a/store/hooks/x"))]
+
+
 def lifted_questions(root):
     return [("allow", (call, f"{root}/n")) for call in ("chmod", "utimes", "xattr", "chown", "write", "create", "unlink")] + [
         ("allow", ("link", f"{root}/n", f"{root}/m")), ("deny", ("rename-dir", root, f"{questions.PROJECT}/v"))]
@@ -185,7 +207,8 @@ def lifted_questions(root):
 MORE = {"22-protect-lifted": lifted_questions(f"{questions.PROJECT}/.vscode"),
           "07-workspace-git-commit": commit_questions(questions.PROJECT) + commit_questions(questions.SCRATCH),
           "38-fence-commit": commit_questions(f"{WORK}/repo") + commit_questions(questions.SCRATCH)
-          + commit_questions(f"{WORK}2")}
+          + commit_questions(f"{WORK}2") + store_questions(f"{WORK}/store"),
+          "36-fence-main": closed_questions(f"{WORK}/store")}
 
 
 @functools.lru_cache(None)

@@ -164,6 +164,43 @@ static void each_answer_that_differs_keeps_the_command_from_running(void)
     CHECK(lies > 20);
 }
 
+/* The workspace is in the directory of the test: what is below "/tmp" has another name on macOS. */
+static void a_place_that_git_is_led_to_is_asked_about(void)
+{
+    static const char file[] = "gitdir: ../store\n";
+    char here[512];
+    char lines[700];
+    char path[600];
+    if (getcwd(here, sizeof here - 32) == NULL || strncmp(here, "/tmp/", 5) == 0) {
+        printf("# not asked: the directory of the test is below /tmp\n");
+        return;
+    }
+    (void)snprintf(here + strlen(here), 32, "/sbx-macos-git-XXXXXX");
+    CHECK(mkdtemp(here) != NULL);
+    (void)snprintf(path, sizeof path, "%s/store", here);
+    CHECK_INT(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof path, "%s/tree", here);
+    CHECK_INT(mkdir(path, 0755), 0);
+    (void)snprintf(path, sizeof path, "%s/tree/.git", here);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    CHECK(fd >= 0 && write(fd, file, sizeof file - 1) == (ssize_t)sizeof file - 1);
+    (void)close(fd);
+    (void)snprintf(lines, sizeof lines, "filesystem = { \"%s\" = \"write\" }", here);
+    fake_closed = "/store/hooks";
+    AUTO_RAN closed;
+    run(&closed, lines, "touch ran4");
+    CHECK_CODE(closed.code, SBX_OK, &closed.err);
+    CHECK(is_there("ran4"));
+    /* A profile without it would let the hook be written: nothing runs. */
+    fake_closed = NULL;
+    AUTO_RAN open_one;
+    run(&open_one, lines, "touch ran5");
+    CHECK_CODE(open_one.code, SBX_E_VERIFY, &open_one.err);
+    CHECK(!is_there("ran5"));
+    CHECK(is_clean());
+    sbx_selftest_remove(here);
+}
+
 static void a_profile_that_is_refused_says_why(void)
 {
     AUTO_RAN ran;
@@ -243,6 +280,8 @@ static const struct sbx_test tests[] = {
     {"only declared variables arrive", only_declared_variables_and_three_descriptors_arrive},
     {"each answer that differs keeps the command from running",
      each_answer_that_differs_keeps_the_command_from_running},
+    {"a place that git is led to is asked about, and nothing runs when it is open",
+     a_place_that_git_is_led_to_is_asked_about},
     {"a profile that is refused says why", a_profile_that_is_refused_says_why},
     {"time ends a box and what ignores it", time_ends_a_box_and_what_ignores_it},
     {"a daemon ends with its box", a_daemon_ends_with_its_box},
