@@ -168,7 +168,7 @@ static void child_changed(struct init *init, int status, const struct rusage *us
 
 static void reap(struct init *init)
 {
-    struct signalfd_siginfo info;
+    struct signalfd_siginfo info = {.ssi_signo = 0};
     while (SYS3(read, init->signals_fd, &info, sizeof info) > 0) {
         if (info.ssi_signo == ALARM) {
             end_now(init);
