@@ -230,13 +230,6 @@ static struct {
     struct sbx_launch launch;
 } expected;
 
-static bool has_group(const struct sbx_policy *policy)
-{
-    const struct sbx_limits *limits = &policy->limits;
-    return (limits->memory_bytes > 0 || limits->processes > 0 || limits->cpu_secs > 0) &&
-           sbx_cgroup_usable() != SBX_CGROUP_NONE;
-}
-
 static void forget(void)
 {
     if (expected.launch.is_ready) {
@@ -255,7 +248,8 @@ static void expect(const struct sbx_policy *policy)
     }
     memset(launch, 0, sizeof *launch);
     expected.plan = (struct sbx_plan){.policy = policy};
-    if (has_group(policy) || !is_kept_inside(&expected.plan) ||
+    bool has_group = sbx_launch_wants_group(policy) && sbx_cgroup_usable() != SBX_CGROUP_NONE;
+    if (has_group || !is_kept_inside(&expected.plan) ||
         sbx_account_find(policy, &launch->account, &ignored) != SBX_OK ||
         launch->account.is_other) {
         return;

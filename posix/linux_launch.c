@@ -30,6 +30,12 @@
 
 /* ---- the group -------------------------------------------------------------------------------------- */
 
+bool sbx_launch_wants_group(const struct sbx_policy *policy)
+{
+    const struct sbx_limits *limits = &policy->limits;
+    return limits->memory_bytes > 0 || limits->processes > 0 || limits->cpu_secs > 0;
+}
+
 static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
 {
     const struct sbx_plan *plan = launch->plan;
@@ -45,7 +51,7 @@ static enum sbx_code make_group(struct sbx_launch *launch, struct sbx_err *err)
     }
     sbx_cgroup_recover();
     enum sbx_code code = SBX_OK;
-    if (limits.memory_bytes > 0 || limits.processes > 0 || limits.counts_cpu) {
+    if (sbx_launch_wants_group(plan->policy)) {
         code = sbx_heir_open(&launch->heir, err);
     }
     if (code == SBX_OK) {

@@ -81,6 +81,9 @@ struct sbx_launch {
     void (*settle)(struct sbx_launch *launch);
 };
 
+/* Does this policy have a limit that a control group holds? */
+bool sbx_launch_wants_group(const struct sbx_policy *policy);
+
 /* What every launch has and no plan decides: pipes, sbx-init, an empty block. The plan's part follows with
  * sbx_launch_open, which does this too where it was not done. */
 enum sbx_code sbx_launch_ready(struct sbx_launch *launch, struct sbx_err *err) SBX_MUST_USE;
