@@ -27,9 +27,4 @@ set(CMAKE_INSTALL_NAME_TOOL ${_sbx_llvm}/llvm-install-name-tool CACHE FILEPATH "
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld")
 
 set(CMAKE_FIND_ROOT_PATH ${SBX_CROSS_PREFIX})
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# LIBDIR, not PATH: the machine's own libraries must never be found.
-set(ENV{PKG_CONFIG_LIBDIR} ${SBX_CROSS_PREFIX}/lib/pkgconfig)
+include(${CMAKE_CURRENT_LIST_DIR}/cross_prefix.cmake)

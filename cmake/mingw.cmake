@@ -19,12 +19,7 @@ if(DEFINED ENV{SBX_CROSS_PREFIX})
 endif()
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES SBX_CROSS_PREFIX)
 set(CMAKE_FIND_ROOT_PATH /usr/${_sbx_triple} ${SBX_CROSS_PREFIX})
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
-# LIBDIR, not PATH: the machine's own libraries must never be found.
-set(ENV{PKG_CONFIG_LIBDIR} ${SBX_CROSS_PREFIX}/lib/pkgconfig)
+include(${CMAKE_CURRENT_LIST_DIR}/cross_prefix.cmake)
 
 find_program(_sbx_wine NAMES wine wine64)
 if(_sbx_wine)
