@@ -35,6 +35,7 @@ function(sbx_dependency name)
 endfunction()
 
 sbx_dependency(jansson PACKAGE jansson TARGETS jansson::jansson PKGCONFIG jansson)
+sbx_dependency(libuv PACKAGE libuv TARGETS libuv::uv_a uv_a libuv::uv PKGCONFIG libuv-static)
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND NOT SBX_STATIC) # only tools of the build link it
   sbx_dependency(libseccomp PACKAGE libseccomp TARGETS libseccomp::libseccomp PKGCONFIG libseccomp)
 endif()
