@@ -6,7 +6,7 @@ BENCH ?=
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint fuzz coverage coverage-windows package docs clean format
+.PHONY: help run test bench compare lint fuzz coverage coverage-windows package docs clean format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,14 @@ bench: ## sbx beside the peers that can be had, into docs/bench (SBX_BENCH_QUICK
 	@cmake --preset linux-release >/dev/null
 	@cmake --build --preset linux-release -j $(JOBS)
 	@python3 -B scripts/bench build/linux-release --sbx build/linux-static/bin/sbx $(BENCH)
+
+compare: ## the attacks of the fence suite from inside other sandboxes, into docs/COMPARE.md (root)
+	@scripts/install-deps test bench-peers
+	@scripts/build-static
+	@cmake --preset linux-debug >/dev/null
+	@cmake --build --preset linux-debug -j $(JOBS) --target sbx-probe sbx-sequence
+	@python3 -B tests/fence/compare.py --sbx build/linux-static/bin/sbx --probe build/linux-debug/bin/sbx-probe \
+	    --peers build/bench-peers --write docs/COMPARE.md
 
 lint: ## clang-tidy, cppcheck, clang-format, shellcheck, and the lint tests
 	@scripts/install-deps lint test
