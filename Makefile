@@ -6,7 +6,7 @@ BENCH ?=
 export JOBS
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench compare lint fuzz coverage coverage-windows package docs clean format
+.PHONY: help run test bench compare lint fuzz coverage coverage-windows package package-test docs clean format
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,7 +17,7 @@ run: ## install what is missing, build, explain and run a command in a box
 	@scripts/demo build/linux-static/bin/sbx
 
 test: ## every test lane, then one table (LANES="linux-debug lint" picks some)
-	@scripts/install-deps test lint fuzz macos
+	@scripts/install-deps test lint fuzz macos package
 	@scripts/test $(LANES)
 
 bench: ## sbx beside the peers that can be had, into docs/bench (SBX_BENCH_QUICK=1: a try)
@@ -57,9 +57,13 @@ coverage-windows: ## line coverage of win/ by the tests under Wine, in build/cov
 	@scripts/install-deps test coverage
 	@scripts/coverage-windows
 
-package: ## release archives for Linux and Windows, in build/packages
+package: ## what is released for Linux and Windows, in build/packages
 	@scripts/install-deps run test
 	@scripts/package
+
+package-test: ## build it, build it again elsewhere, install it into a clean Debian (the lane package)
+	@scripts/install-deps run test package
+	@scripts/test package
 
 docs: ## write the generated parts of the documents and the man pages
 	@scripts/install-deps test

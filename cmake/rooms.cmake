@@ -11,7 +11,7 @@ function(sbx_room)
 endfunction()
 
 # sbx_program(NAME sbx SOURCES main_sbx.c DEPS sbx_cli)
-# A program users get: it is installed and packaged.
+# A program users get: it is installed and packaged. What else is shipped and built joins the target `shipped`.
 function(sbx_program)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPS")
   sbx_refuse_unparsed("sbx_program(${arg_NAME})" "${arg_UNPARSED_ARGUMENTS}")
@@ -20,6 +20,15 @@ function(sbx_program)
   # All programs land in <build>/bin, so that tests and scripts know where.
   set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${arg_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  sbx_shipped(${arg_NAME})
+endfunction()
+
+# sbx_shipped(sbx ...): targets whose files are installed; packages are made after the target `shipped`.
+function(sbx_shipped)
+  if(NOT TARGET shipped)
+    add_custom_target(shipped)
+  endif()
+  add_dependencies(shipped ${ARGN})
 endfunction()
 
 # sbx_unit_test(test_arena SOURCES test_arena.c DEPS sbx_base [ARGS a b] [TIMEOUT 60])
