@@ -40,6 +40,14 @@ struct sbx_check {
 size_t sbx_os_checks(struct sbx_arena *arena, const struct sbx_context *context,
                      struct sbx_check out[SBX_CHECKS_MAX]);
 
+/* For whom contexts are made and variables are asked from now on; NULL: whoever started this process. A service works
+ * for clients, each with a directory and variables of its own. What it points to must stay. */
+struct sbx_os_whom {
+    const char *cwd;        /* absolute */
+    const char *const *env; /* "NAME=VALUE", ends with NULL */
+};
+void sbx_os_caller(const struct sbx_os_whom *caller);
+
 /* The caller's variable as UTF-8 in `arena`; NULL when unset or not valid text. */
 const char *sbx_os_env(struct sbx_arena *arena, const char *name);
 
@@ -112,9 +120,14 @@ enum sbx_stream { SBX_STDIN, SBX_STDOUT, SBX_STDERR };
 enum sbx_code sbx_os_write(enum sbx_stream stream, const char *bytes, size_t len,
                            struct sbx_err *err) SBX_MUST_USE;
 
-/* The same to an inherited descriptor number (--json-fd); on Windows only 1 and 2 exist. */
+/* The same to an inherited descriptor number (--json-fd); on Windows one above 2 exists only if the C runtime of the
+ * parent passed it. */
 enum sbx_code sbx_os_write_fd(int fd, const char *bytes, size_t len,
                               struct sbx_err *err) SBX_MUST_USE;
+
+/* Everything up to its end from an inherited descriptor, NUL-terminated; SBX_E_LIMIT when that is more. */
+enum sbx_code sbx_os_read_fd(struct sbx_arena *arena, int fd, size_t max_bytes, struct sbx_str *out,
+                             struct sbx_err *err) SBX_MUST_USE;
 
 bool sbx_os_is_terminal(enum sbx_stream stream);
 
@@ -129,6 +142,16 @@ struct sbx_os_mutex {
 };
 void sbx_os_lock(struct sbx_os_mutex *mutex);
 void sbx_os_unlock(struct sbx_os_mutex *mutex);
+
+/* ---- a parent that attends ---- */
+
+/* From now on this process ends, and its box with it, when its parent does. `fd` is the writing end of a pipe to it, or
+ * -1. False: the parent is gone already. */
+bool sbx_os_end_with_parent(int fd) SBX_MUST_USE;
+
+/* The boxes of this process are in this network, which two inherited descriptors name. SBX_E_UNSUPPORTED where there is
+ * no such thing. */
+enum sbx_code sbx_os_share_network(int user_fd, int net_fd, struct sbx_err *err) SBX_MUST_USE;
 
 /* ---- a plain child (backend `none`; nothing is boxed) ---- */
 

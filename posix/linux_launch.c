@@ -408,6 +408,9 @@ static void settle(void *state)
     sbx_fd_close(&launch->init_fd);
     sbx_fd_close(&launch->plan_fd);
     sbx_fd_close(&launch->early.mounts_fd);
+    if (launch->is_released && !launch->is_trial) {
+        sbx_run_starts(launch->evidence.items, launch->evidence.count);
+    }
     if (launch->settle != NULL) {
         launch->settle(launch);
     }
@@ -466,6 +469,10 @@ void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *o
 enum sbx_code sbx_launch_seal(struct sbx_launch *launch, struct sbx_err *err)
 {
     static const unsigned char build = SBX_ORDER_BUILD;
+    if (sbx_session_net_shared() != NULL && launch->session == NULL && !launch->is_trial) {
+        (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "only a native box can share a network");
+        return sbx_err_hint(err, "leave the session's network out, or see: sbx doctor");
+    }
     enum sbx_code code = seal_block(launch, err);
     if (code == SBX_OK && launch->box.fork != NULL) {
         (void)!sbx_fd_write_all(launch->orders[1], &build, 1); /* a dead helper shows elsewhere */

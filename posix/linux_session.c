@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/os.h"
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/signals.h"
@@ -133,5 +135,32 @@ enum sbx_code sbx_session_net_open(const struct sbx_account *account, struct sbx
     }
     *out = session;
     session = (struct sbx_session_net){.user_fd = -1, .net_fd = -1};
+    return SBX_OK;
+}
+
+/* ---- one that was inherited ---------------------------------------------------------------------- */
+
+static struct sbx_session_net shared = {.user_fd = -1, .net_fd = -1};
+
+const struct sbx_session_net *sbx_session_net_shared(void)
+{
+    return shared.net_fd >= 0 ? &shared : NULL;
+}
+
+static bool is_namespace(int fd, int kind)
+{
+    return ioctl(fd, NS_GET_NSTYPE) == kind;
+}
+
+enum sbx_code sbx_os_share_network(int user_fd, int net_fd, struct sbx_err *err)
+{
+    struct stat info;
+    if (!is_namespace(user_fd, CLONE_NEWUSER) || !is_namespace(net_fd, CLONE_NEWNET) ||
+        fstat(net_fd, &info) != 0 || fcntl(user_fd, F_SETFD, FD_CLOEXEC) != 0 ||
+        fcntl(net_fd, F_SETFD, FD_CLOEXEC) != 0) {
+        return sbx_err_set(err, SBX_E_INVALID, "descriptors %d and %d are no network of a session",
+                           user_fd, net_fd);
+    }
+    shared = (struct sbx_session_net){user_fd, net_fd, info.st_ino};
     return SBX_OK;
 }

@@ -22,6 +22,9 @@ enum sbx_code sbx_session_net_open(const struct sbx_account *account, struct sbx
 void sbx_session_net_close(struct sbx_session_net *session);
 #define AUTO_SESSION_NET SBX_CLEANUP(sbx_session_net_close) struct sbx_session_net
 
+/* The one that sbx_os_share_network named for the boxes of this process; NULL: none. */
+const struct sbx_session_net *sbx_session_net_shared(void);
+
 /* Between fork and exec: the calling process is in it, with every capability there. False with errno. */
 bool sbx_session_net_enter(const struct sbx_session_net *session) SBX_MUST_USE;
 

@@ -405,6 +405,9 @@ static bool verify(void *state, const struct sbx_report *report)
     };
     sbx_macos_evidence(&launch->evidence, &held);
     launch->verify_code = sbx_evidence_verdict(&launch->evidence, &launch->verify_err);
+    if (launch->verify_code == SBX_OK) {
+        sbx_run_starts(launch->evidence.items, launch->evidence.count);
+    }
     return launch->verify_code == SBX_OK;
 }
 

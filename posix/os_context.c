@@ -21,9 +21,30 @@ static struct sbx_path no_path(void)
 
 /* ---- variables --------------------------------------------------------------------------------- */
 
+static const struct sbx_os_whom *caller;
+
+void sbx_os_caller(const struct sbx_os_whom *whom)
+{
+    caller = whom;
+}
+
+static const char *variable(const char *name)
+{
+    size_t len = strlen(name);
+    if (caller == NULL) {
+        return getenv(name);
+    }
+    for (const char *const *pair = caller->env; *pair != NULL; pair++) {
+        if (strncmp(*pair, name, len) == 0 && (*pair)[len] == '=') {
+            return *pair + len + 1;
+        }
+    }
+    return NULL;
+}
+
 const char *sbx_os_env(struct sbx_arena *arena, const char *name)
 {
-    const char *value = getenv(name);
+    const char *value = variable(name);
     if (value == NULL) {
         return NULL;
     }
@@ -34,7 +55,7 @@ const char *sbx_os_env(struct sbx_arena *arena, const char *name)
 /* A variable that holds an absolute, clean path; false for anything else. */
 static bool env_path(struct sbx_arena *arena, const char *name, struct sbx_path *out)
 {
-    const char *value = getenv(name);
+    const char *value = variable(name);
     return value != NULL &&
            sbx_path_make(arena, sbx_system.rules, sbx_str(value), out) == SBX_PATH_OK;
 }
@@ -54,8 +75,9 @@ static bool account_home(struct sbx_arena *arena, struct sbx_path *out)
 static enum sbx_code current_directory(struct sbx_arena *arena, struct sbx_path *out,
                                        struct sbx_err *err)
 {
-    char text[PATH_MAX];
-    if (getcwd(text, sizeof text) == NULL) {
+    char own[PATH_MAX];
+    const char *text = caller != NULL ? caller->cwd : own;
+    if (caller == NULL && getcwd(own, sizeof own) == NULL) {
         int raw = errno;
         (void)sbx_err_errno(err, raw, "getcwd", "cannot tell the current directory");
         return sbx_err_hint(err, "it may have been removed; change to another directory");

@@ -225,6 +225,12 @@ enum sbx_code sbx_os_read_file(struct sbx_arena *arena, const char *path, size_t
     return code;
 }
 
+enum sbx_code sbx_os_read_fd(struct sbx_arena *arena, int fd, size_t max_bytes, struct sbx_str *out,
+                             struct sbx_err *err)
+{
+    return read_all(arena, fd, "the descriptor", max_bytes, out, err);
+}
+
 enum sbx_code sbx_os_real_path(struct sbx_arena *arena, const char *path, struct sbx_path *out,
                                struct sbx_err *err)
 {

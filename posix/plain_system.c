@@ -130,3 +130,10 @@ void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
     }
     out->kernel = kernel != NULL ? kernel : "unknown";
 }
+
+enum sbx_code sbx_os_share_network(int user_fd, int net_fd, struct sbx_err *err)
+{
+    (void)user_fd;
+    (void)net_fd;
+    return sbx_err_set(err, SBX_E_UNSUPPORTED, "boxes cannot share a network on this system");
+}

@@ -21,8 +21,32 @@ static struct sbx_path no_path(void)
 
 /* ---- variables ----------------------------------------------------------------------------- */
 
+static const struct sbx_os_whom *caller;
+
+void sbx_os_caller(const struct sbx_os_whom *whom)
+{
+    caller = whom;
+}
+
+/* Names of variables differ by more than their case. */
+static const char *variable_of(const struct sbx_os_whom *whom, const char *name)
+{
+    for (const char *const *pair = whom->env; *pair != NULL; pair++) {
+        struct sbx_str key;
+        struct sbx_str value;
+        if (sbx_str_split(sbx_str(*pair), '=', &key, &value) &&
+            sbx_str_is_nocase(key, name)) {
+            return value.ptr;
+        }
+    }
+    return NULL;
+}
+
 const char *sbx_os_env(struct sbx_arena *arena, const char *name)
 {
+    if (caller != NULL) {
+        return variable_of(caller, name);
+    }
     wchar_t *wide_name;
     if (sbx_wide_from(arena, name, &wide_name, NULL) != SBX_OK) {
         return NULL;
@@ -68,6 +92,11 @@ static enum sbx_code below(struct sbx_arena *arena, struct sbx_path base, struct
 static enum sbx_code current_directory(struct sbx_arena *arena, struct sbx_path *out,
                                        struct sbx_err *err)
 {
+    if (caller != NULL) {
+        return sbx_path_make(arena, SBX_PATH_WINDOWS, sbx_str(caller->cwd), out) == SBX_PATH_OK
+                   ? SBX_OK
+                   : sbx_err_set(err, SBX_E_INVALID, "\"%s\" is no directory", caller->cwd);
+    }
     DWORD size = GetCurrentDirectoryW(0, NULL);
     wchar_t *wide = size == 0 ? NULL : SBX_NEW_ARRAY(arena, wchar_t, size);
     if (wide == NULL || GetCurrentDirectoryW(size, wide) == 0) {

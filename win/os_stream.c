@@ -1,6 +1,9 @@
 /* Writing to the standard streams: bytes to files and pipes, UTF-16 to a console. */
 #include <windows.h>
 
+#include <string.h>
+
+#include "common/base/buf.h"
 #include "common/base/utf8.h"
 #include "common/os.h"
 #include "win/fault.h"
@@ -105,11 +108,89 @@ enum sbx_code sbx_os_write(enum sbx_stream stream, const char *bytes, size_t len
     return SBX_OK;
 }
 
+/* ---- inherited descriptors ------------------------------------------------------------------------ */
+
+/* What a parent passes for its C runtime: a count, a byte of flags for each descriptor, then the handles. */
+static HANDLE inherited(int fd)
+{
+    STARTUPINFOW info = {.cb = sizeof info};
+    DWORD count = 0;
+    HANDLE handle = NULL;
+    GetStartupInfoW(&info);
+    const BYTE *bytes = info.lpReserved2;
+    if (bytes == NULL || info.cbReserved2 < sizeof count) {
+        return NULL;
+    }
+    memcpy(&count, bytes, sizeof count);
+    size_t each = 1 + sizeof handle;
+    if (fd < 3 || (DWORD)fd >= count || count > (info.cbReserved2 - sizeof count) / each) {
+        return NULL;
+    }
+    memcpy(&handle, bytes + sizeof count + count + (size_t)fd * sizeof handle, sizeof handle);
+    return sbx_handle_is_open(handle) ? handle : NULL;
+}
+
+static enum sbx_code no_descriptor(int fd, struct sbx_err *err)
+{
+    (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "descriptor %d was not passed to sbx", fd);
+    return sbx_err_hint(err, "use 1 or 2, or write to a file");
+}
+
 enum sbx_code sbx_os_write_fd(int fd, const char *bytes, size_t len, struct sbx_err *err)
 {
     if (fd == 1 || fd == 2) {
         return sbx_os_write(fd == 1 ? SBX_STDOUT : SBX_STDERR, bytes, len, err);
     }
-    (void)sbx_err_set(err, SBX_E_UNSUPPORTED, "descriptor %d does not exist on Windows", fd);
-    return sbx_err_hint(err, "use 1 or 2, or write to a file");
+    HANDLE file = inherited(fd);
+    if (file == NULL) {
+        return no_descriptor(fd, err);
+    }
+    if (!write_bytes(file, bytes, len)) {
+        DWORD raw = GetLastError();
+        return sbx_err_win32(err, raw, "WriteFile", "cannot write to descriptor %d", fd);
+    }
+    return SBX_OK;
+}
+
+enum sbx_code sbx_os_read_fd(struct sbx_arena *arena, int fd, size_t max_bytes, struct sbx_str *out,
+                             struct sbx_err *err)
+{
+    AUTO_BUF all;
+    char block[16384];
+    DWORD got = 0;
+    HANDLE file = inherited(fd);
+    if (file == NULL) {
+        return no_descriptor(fd, err);
+    }
+    sbx_buf_init(&all, max_bytes);
+    while (ReadFile(file, block, sizeof block, &got, NULL) && got > 0) {
+        sbx_buf_add(&all, block, got);
+    }
+    DWORD raw = GetLastError();
+    if (got > 0 || (raw != ERROR_BROKEN_PIPE && raw != ERROR_HANDLE_EOF && raw != NO_ERROR)) {
+        return sbx_err_win32(err, raw, "ReadFile", "cannot read from descriptor %d", fd);
+    }
+    enum sbx_code code = sbx_buf_check(&all, err);
+    const char *copy = code == SBX_OK ? sbx_arena_copy(arena, sbx_buf_text(&all), all.len) : NULL;
+    if (code != SBX_OK || copy == NULL) {
+        return code != SBX_OK ? code : sbx_err_nomem(err);
+    }
+    *out = (struct sbx_str){copy, all.len};
+    return SBX_OK;
+}
+
+/* ---- a parent that attends ------------------------------------------------------------------------ */
+
+/* The parent's job ends this process when the parent does. */
+bool sbx_os_end_with_parent(int fd)
+{
+    (void)fd;
+    return true;
+}
+
+enum sbx_code sbx_os_share_network(int user_fd, int net_fd, struct sbx_err *err)
+{
+    (void)user_fd;
+    (void)net_fd;
+    return sbx_err_set(err, SBX_E_UNSUPPORTED, "boxes cannot share a network on Windows");
 }

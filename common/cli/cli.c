@@ -4,6 +4,7 @@
 #include <stdarg.h>
 
 #include "common/base/log.h"
+#include "common/cli/attended.h"
 #include "common/cli/report.h"
 #include "common/run/selftest.h"
 
@@ -114,6 +115,8 @@ static int dispatch(struct sbx_cli *cli, int argc, const char *const *argv)
         (void)sbx_output_write(SBX_STDERR, &text);
         return SBX_EXIT_USAGE;
     }
+    if (sbx_text_eq(argv[1], "attended") && !sbx_attended_begin(cli, &argc, &argv))
+        return SBX_EXIT_REFUSED;
     const char *word = command_word(argv[1]);
     const struct sbx_command_row *row = NULL;
     for (size_t i = 0; i < SBX_CMD_COUNT; i++)

@@ -1,6 +1,6 @@
 /* sbx doctor: what this machine can enforce, what is missing, and the exact remedy. Changes nothing. */
 #include "common/cli/report.h"
-#include "common/cli/trust.h"
+#include "common/run/trust.h"
 
 #include "common/base/banned.h"
 

@@ -1,99 +1,13 @@
 /* sbx run and sbx shell: a command in a box; its streams and its exit status are the command's own. */
 #include <inttypes.h>
 
+#include "common/cli/attended.h"
 #include "common/cli/report.h"
 #include "common/cli/run_report.h"
 #include "common/cli/shell.h"
 #include "common/run/warning.h"
 
 #include "common/base/banned.h"
-
-/* What the outcome report is made from; the parts that were reached. */
-struct run_report {
-    const struct sbx_setup *setup;
-    const struct sbx_prepared *prepared; /* NULL: nothing was decided */
-    const struct sbx_outcome *outcome;   /* NULL: nothing was run */
-    const struct sbx_run_record *record; /* NULL: no box was tried */
-    const struct sbx_denials *denials;   /* of what was run */
-    const struct sbx_err *err;           /* NULL: it ran */
-    uint32_t status;
-};
-
-static void json_outcome(const struct sbx_outcome *outcome, struct sbx_jsonw *json)
-{
-    bool has_signal = outcome->signal > 0;
-    sbx_jsonw_pair_bool(json, "started", outcome->started);
-    sbx_jsonw_key(json, "exit_code");
-    if (has_signal)
-        sbx_jsonw_null(json);
-    else
-        sbx_jsonw_u64(json, outcome->exit_code);
-    sbx_jsonw_key(json, "signal");
-    if (has_signal)
-        sbx_jsonw_u64(json, (uint64_t)outcome->signal);
-    else
-        sbx_jsonw_null(json);
-    sbx_jsonw_pair_text(json, "limit",
-                        outcome->limit == SBX_LIMIT_NONE
-                            ? NULL
-                            : sbx_name_text(sbx_limit_names, (int)outcome->limit));
-    sbx_jsonw_key(json, "use");
-    sbx_jsonw_object(json);
-    sbx_jsonw_pair_u64(json, "wall_ms", outcome->wall_ns / 1000000);
-    sbx_jsonw_pair_u64(json, "cpu_ms", outcome->cpu_ns / 1000000);
-    sbx_jsonw_pair_u64(json, "peak_memory_bytes", outcome->peak_memory_bytes);
-    sbx_jsonw_end(json);
-}
-
-static void json_tiers(const struct sbx_prepared *prepared, struct sbx_jsonw *json)
-{
-    sbx_jsonw_key(json, "tiers");
-    sbx_jsonw_object(json);
-    for (int i = 0; i < SBX_DIM_COUNT; i++)
-        sbx_jsonw_pair_text(json, sbx_name_text(sbx_dimension_names, i),
-                            sbx_name_text(sbx_tier_names, (int)prepared->plan.tiers[i].tier));
-    sbx_jsonw_end(json);
-}
-
-static void json_report(const struct sbx_cli *cli, const struct run_report *report,
-                        struct sbx_buf *text)
-{
-    struct sbx_jsonw json;
-    bool is_commands = report->outcome != NULL && report->outcome->limit == SBX_LIMIT_NONE;
-    sbx_report_open(&json, text, cli);
-    sbx_jsonw_pair_bool(&json, "ok", report->err == NULL);
-    sbx_jsonw_pair_text(&json, "origin", is_commands ? "command" : "sbx");
-    sbx_jsonw_pair_u64(&json, "status", report->status);
-    if (report->outcome != NULL)
-        json_outcome(report->outcome, &json);
-    else
-        sbx_jsonw_pair_bool(&json, "started", false);
-    if (report->prepared != NULL) {
-        char digest[SBX_SHA256_HEX];
-        text->failed |= !sbx_plan_digest(&report->prepared->plan, digest);
-        sbx_jsonw_pair_text(&json, "plan_digest", digest);
-        sbx_jsonw_key(&json, "manifest");
-        sbx_report_manifest(report->setup, &json);
-        sbx_jsonw_key(&json, "selection");
-        sbx_report_selection(&report->prepared->selection, &json);
-        if (report->outcome != NULL) json_tiers(report->prepared, &json);
-        if (report->record != NULL && cli->args.given[SBX_OPT_EVIDENCE])
-            sbx_evidence_json(report->record, &json);
-        sbx_jsonw_pair_bool(&json, "unsandboxed",
-                            report->outcome != NULL && report->prepared->selection.warns);
-    }
-    if (report->denials != NULL) sbx_denials_json(report->denials, &json);
-    if (report->record != NULL) sbx_remarks_json(report->record, &json);
-    sbx_jsonw_key(&json, "error");
-    if (report->err != NULL)
-        sbx_err_json(report->err, &json);
-    else
-        sbx_jsonw_null(&json);
-    sbx_jsonw_key(&json, "findings");
-    sbx_findings_json(&cli->findings, &json);
-    sbx_jsonw_end(&json);
-    sbx_buf_add_char(text, '\n');
-}
 
 /* The outcome object goes where it was asked for, never into the command's output. */
 enum json_target { TARGET_NOWHERE, TARGET_FILE, TARGET_FD, TARGET_STDERR };
@@ -109,25 +23,38 @@ static bool parse_fd(const char *text, int *out)
 static enum json_target json_target(const struct sbx_cli *cli, int *fd)
 {
     const char *fd_text = cli->args.values[SBX_OPT_JSON_FD];
+    if (cli->attended.is_attended && cli->attended.events_fd >= 0) {
+        *fd = cli->attended.events_fd;
+        return TARGET_FD;
+    }
     if (cli->args.values[SBX_OPT_RESULT] != NULL) return TARGET_FILE;
     if (fd_text != NULL && parse_fd(fd_text, fd)) return TARGET_FD;
     return cli->out.json ? TARGET_STDERR : TARGET_NOWHERE;
 }
 
-static bool json_goes_to_stderr(const struct sbx_cli *cli)
+/* Where a program reads, nothing is said to people. */
+static bool is_silent(const struct sbx_cli *cli)
 {
     int unused;
-    return json_target(cli, &unused) == TARGET_STDERR;
+    return cli->attended.is_attended || json_target(cli, &unused) == TARGET_STDERR;
 }
 
-static void send_json(struct sbx_cli *cli, const struct run_report *report)
+static struct sbx_run_report begin_report(const struct sbx_cli *cli, const struct sbx_setup *setup)
+{
+    return (struct sbx_run_report){.command = sbx_command_rows[cli->args.command].name,
+                                   .findings = &cli->findings,
+                                   .setup = setup,
+                                   .has_evidence = cli->args.given[SBX_OPT_EVIDENCE]};
+}
+
+static void send_json(struct sbx_cli *cli, const struct sbx_run_report *report)
 {
     int fd = 0;
     enum json_target target = json_target(cli, &fd);
     if (target == TARGET_NOWHERE) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 64u << 20);
-    json_report(cli, report, &text);
+    sbx_run_report_json(report, &text);
     struct sbx_err err = {0};
     enum sbx_code code = sbx_buf_check(&text, &err);
     if (code == SBX_OK && target == TARGET_FILE)
@@ -144,30 +71,30 @@ static void send_json(struct sbx_cli *cli, const struct run_report *report)
     (void)sbx_output_write(SBX_STDERR, &message);
 }
 
-static void tell_evidence(const struct sbx_cli *cli, const struct run_report *report)
+static void tell_evidence(const struct sbx_cli *cli, const struct sbx_run_report *report)
 {
-    if (!cli->args.given[SBX_OPT_EVIDENCE] || json_goes_to_stderr(cli)) return;
+    if (!cli->args.given[SBX_OPT_EVIDENCE] || is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     sbx_evidence_print(cli, report->prepared, report->record, &text);
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static void tell_remarks(const struct sbx_cli *cli, const struct run_report *report)
+static void tell_remarks(const struct sbx_cli *cli, const struct sbx_run_report *report)
 {
-    if (json_goes_to_stderr(cli)) return;
+    if (is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
     sbx_remarks_print(cli, report->record, &text);
     if (text.len > 0) (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static int refuse(struct sbx_cli *cli, struct run_report *report, const struct sbx_err *err,
+static int refuse(struct sbx_cli *cli, struct sbx_run_report *report, const struct sbx_err *err,
                   uint32_t status)
 {
     report->err = err;
     report->status = status;
-    if (!json_goes_to_stderr(cli)) {
+    if (!is_silent(cli)) {
         AUTO_BUF text;
         sbx_buf_init(&text, 16u << 20);
         if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL) {
@@ -194,7 +121,7 @@ static int refuse(struct sbx_cli *cli, struct run_report *report, const struct s
 
 int sbx_run_refuse(struct sbx_cli *cli, const struct sbx_err *err, int status)
 {
-    struct run_report report = {0};
+    struct sbx_run_report report = begin_report(cli, NULL);
     return refuse(cli, &report, err, (uint32_t)status);
 }
 
@@ -202,7 +129,7 @@ static void warn_unsandboxed(const struct sbx_cli *cli)
 {
     /* One process is one session here; the service keeps one of these per session. */
     static struct sbx_warning warning;
-    if (!sbx_warning_due(&warning, sbx_os_monotonic_ns())) return;
+    if (cli->attended.is_attended || !sbx_warning_due(&warning, sbx_os_monotonic_ns())) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1024);
     sbx_buf_add_text(&text, "sbx: ");
@@ -216,7 +143,7 @@ static void tell_limit(const struct sbx_cli *cli, const struct sbx_prepared *pre
                        const struct sbx_run_record *record)
 {
     const struct sbx_outcome *outcome = &record->outcome;
-    if (outcome->limit == SBX_LIMIT_NONE || json_goes_to_stderr(cli)) return;
+    if (outcome->limit == SBX_LIMIT_NONE || is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 1024);
     sbx_buf_add_text(&text, "sbx: ");
@@ -265,7 +192,7 @@ static int check_json_target(struct sbx_cli *cli)
 /* Nothing of sbx is printed when all is well, unless asked. */
 static void tell_findings(const struct sbx_cli *cli)
 {
-    if (!cli->out.verbose || json_goes_to_stderr(cli)) return;
+    if (!cli->out.verbose || is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 16u << 20);
     sbx_findings_print(&cli->findings, &cli->out, cli->out.colour_stderr, &text);
@@ -281,7 +208,7 @@ static enum sbx_outside may_outside(void *state, struct sbx_path path, bool is_w
 }
 
 /* What the box denied is for people when the command failed, and always for programs. */
-static void explain_denials(struct sbx_cli *cli, const struct run_report *report,
+static void explain_denials(struct sbx_cli *cli, const struct sbx_run_report *report,
                             struct sbx_denials *out)
 {
     struct sbx_denial_input input = {.plan = &report->prepared->plan,
@@ -293,7 +220,7 @@ static void explain_denials(struct sbx_cli *cli, const struct run_report *report
     /* A shell's status is its last command's, and what it was denied its user has seen. */
     bool is_failure = report->status != 0 && cli->args.command != SBX_CMD_SHELL;
     bool is_wanted = (is_failure || cli->out.verbose) && !cli->out.quiet;
-    if (!is_wanted || json_goes_to_stderr(cli)) return;
+    if (!is_wanted || is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 4u << 20);
     sbx_denials_print(cli, report->setup, report->prepared, out, &text);
@@ -301,7 +228,7 @@ static void explain_denials(struct sbx_cli *cli, const struct run_report *report
 }
 
 /* What is said after the command has ended. */
-static int finish(struct sbx_cli *cli, struct run_report *report)
+static int finish(struct sbx_cli *cli, struct sbx_run_report *report)
 {
     static struct sbx_denials denials;
     report->outcome = &report->record->outcome;
@@ -321,13 +248,14 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
     struct sbx_progress_line progress;
     struct sbx_run_record record = {.progress = &progress.hook};
     struct sbx_err err = {0};
-    struct run_report report = {.setup = setup};
+    struct sbx_run_report report = begin_report(cli, setup);
     if (sbx_setup_decide(cli, words, setup, &prepared, &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
     if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, setup, &prepared);
     report.prepared = &prepared;
     tell_findings(cli);
     if (prepared.selection.warns) warn_unsandboxed(cli);
+    sbx_attended_expect(cli, &prepared);
     sbx_progress_begin(&progress, cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
     sbx_progress_end(&progress);
@@ -338,9 +266,9 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
 
 int sbx_cmd_run(struct sbx_cli *cli)
 {
-    struct sbx_setup setup;
+    struct sbx_setup setup = {0};
     struct sbx_err err = {0};
-    struct run_report report = {.setup = &setup};
+    struct sbx_run_report report = begin_report(cli, &setup);
     int bad_target = check_json_target(cli);
     if (bad_target != SBX_EXIT_OK) return bad_target;
     if (cli->args.rest_count == 0) return sbx_cli_usage(cli, "no command is given");
@@ -352,9 +280,9 @@ int sbx_cmd_run(struct sbx_cli *cli)
 
 int sbx_cmd_shell(struct sbx_cli *cli)
 {
-    struct sbx_setup setup;
+    struct sbx_setup setup = {0};
     struct sbx_err err = {0};
-    struct run_report report = {.setup = &setup};
+    struct sbx_run_report report = begin_report(cli, &setup);
     const char *words[2] = {NULL, NULL};
     int bad_target = check_json_target(cli);
     if (bad_target != SBX_EXIT_OK) return bad_target;

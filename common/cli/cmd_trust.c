@@ -1,6 +1,6 @@
 /* sbx trust: accept a discovered manifest, by its content. */
 #include "common/cli/report.h"
-#include "common/cli/trust.h"
+#include "common/run/trust.h"
 
 #include "common/base/banned.h"
 

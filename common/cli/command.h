@@ -13,7 +13,14 @@
 #define SBX_EXIT_CANNOT_EXECUTE 126
 #define SBX_EXIT_NOT_FOUND 127
 
+/* See attended.h. */
+struct sbx_attended {
+    bool is_attended;
+    int events_fd, manifest_fd; /* -1: none */
+};
+
 struct sbx_cli {
+    struct sbx_attended attended;
     struct sbx_arena arena;
     struct sbx_findings findings;
     struct sbx_cli_args args;

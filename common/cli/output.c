@@ -149,28 +149,6 @@ void sbx_findings_print(const struct sbx_findings *findings, const struct sbx_ou
         sbx_buf_printf(buf, "sbx: and %zu more findings\n", total - findings->count);
 }
 
-void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *json)
-{
-    sbx_jsonw_array(json);
-    for (size_t i = 0; i < findings->count; i++) {
-        const struct sbx_finding *finding = &findings->items[i];
-        sbx_jsonw_object(json);
-        sbx_jsonw_pair_text(json, "code",
-                            sbx_name_text(sbx_finding_code_names, (int)finding->code));
-        sbx_jsonw_pair_text(json, "level", sbx_name_text(sbx_level_names, (int)finding->level));
-        sbx_jsonw_pair_text(json, "unit", finding->unit);
-        sbx_jsonw_pair_text(json, "key", finding->key_path);
-        sbx_jsonw_pair_text(json, "value", finding->value);
-        sbx_jsonw_pair_text(json, "text", finding->text);
-        sbx_jsonw_pair_text(json, "hint", finding->hint);
-        sbx_jsonw_pair_text(json, "source", finding->at.source);
-        sbx_jsonw_pair_u64(json, "line", finding->at.place.line);
-        sbx_jsonw_pair_u64(json, "column", finding->at.place.column);
-        sbx_jsonw_end(json);
-    }
-    sbx_jsonw_end(json);
-}
-
 void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf)
 {
     AUTO_BUF head;
@@ -185,17 +163,4 @@ void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf)
                        err->raw);
     sbx_buf_add_char(buf, '\n');
     if (err->hint[0] != '\0') print_hint(err->hint, false, buf);
-}
-
-void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json)
-{
-    sbx_jsonw_object(json);
-    sbx_jsonw_pair_text(json, "code", sbx_code_text(err->code));
-    sbx_jsonw_pair_text(json, "text", err->text);
-    sbx_jsonw_pair_text(json, "hint", err->hint[0] == '\0' ? NULL : err->hint);
-    sbx_jsonw_pair_text(json, "call", err->call);
-    sbx_jsonw_pair_text(json, "numbering", sbx_os_domain_text(err->os));
-    sbx_jsonw_key(json, "raw");
-    sbx_jsonw_i64(json, err->raw);
-    sbx_jsonw_end(json);
 }

@@ -35,10 +35,8 @@ void sbx_finding_print(const struct sbx_finding *finding, const struct sbx_outpu
                        struct sbx_buf *buf);
 void sbx_findings_print(const struct sbx_findings *findings, const struct sbx_output *out,
                         bool colour, struct sbx_buf *buf);
-void sbx_findings_json(const struct sbx_findings *findings, struct sbx_jsonw *json);
 
 /* "sbx: error: …" with call, raw code and hint. */
 void sbx_err_print(const struct sbx_err *err, bool colour, struct sbx_buf *buf);
-void sbx_err_json(const struct sbx_err *err, struct sbx_jsonw *json);
 
 #endif

@@ -19,50 +19,6 @@ int sbx_report_close(struct sbx_jsonw *json, int status)
     return sbx_output_write(SBX_STDOUT, json->buf) ? status : SBX_EXIT_NEGATIVE;
 }
 
-void sbx_report_selection(const struct sbx_selection *selection, struct sbx_jsonw *json)
-{
-    sbx_jsonw_object(json);
-    sbx_jsonw_pair_text(json, "backend", sbx_name_text(sbx_backend_names, (int)selection->backend));
-    sbx_jsonw_pair_text(json, "row", selection->row);
-    sbx_jsonw_pair_text(json, "why", selection->why);
-    sbx_jsonw_key(json, "tried");
-    sbx_jsonw_array(json);
-    for (size_t i = 0; i < selection->tried_count; i++) {
-        const struct sbx_tried *tried = &selection->tried[i];
-        sbx_jsonw_object(json);
-        sbx_jsonw_pair_text(json, "backend", sbx_name_text(sbx_backend_names, (int)tried->backend));
-        sbx_jsonw_pair_text(json, "verdict", sbx_name_text(sbx_verdict_names, (int)tried->verdict));
-        sbx_jsonw_pair_text(json, "reason", tried->reason);
-        sbx_jsonw_pair_text(json, "remedy", tried->is_built ? tried->remedy : NULL);
-        sbx_jsonw_end(json);
-    }
-    sbx_jsonw_end(json);
-    sbx_jsonw_end(json);
-}
-
-static const char *found_text(const struct sbx_setup *setup)
-{
-    switch (setup->found) {
-    case SBX_FOUND_NAMED:
-        return "named with -f";
-    case SBX_FOUND_NEARBY:
-        return setup->is_trusted ? "found, trusted" : "found";
-    case SBX_FOUND_NOTHING:
-        break;
-    }
-    return "none";
-}
-
-void sbx_report_manifest(const struct sbx_setup *setup, struct sbx_jsonw *json)
-{
-    sbx_jsonw_object(json);
-    bool has_file = setup->found != SBX_FOUND_NOTHING;
-    sbx_jsonw_pair_text(json, "path", has_file ? setup->manifest_path.text : NULL);
-    sbx_jsonw_pair_text(json, "via", found_text(setup));
-    sbx_jsonw_pair_text(json, "sha256", has_file ? setup->manifest_digest : NULL);
-    sbx_jsonw_end(json);
-}
-
 void sbx_report_head(const struct sbx_setup *setup, const struct sbx_prepared *prepared,
                      struct sbx_buf *out)
 {
@@ -92,7 +48,7 @@ void sbx_report_head(const struct sbx_setup *setup, const struct sbx_prepared *p
         sbx_buf_add_text(out, "none, the default mode applies\n");
     else {
         sbx_buf_add_visible(out, sbx_str(setup->manifest_path.text), false);
-        sbx_buf_printf(out, " (%s)\n", found_text(setup));
+        sbx_buf_printf(out, " (%s)\n", sbx_report_found(setup));
     }
 }
 

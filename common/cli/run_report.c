@@ -110,39 +110,6 @@ void sbx_denials_print(const struct sbx_cli *cli, const struct sbx_setup *setup,
                        cli->out.verbose ? "" : "; -v shows more");
 }
 
-static const char *subject_key(enum sbx_denial_kind kind)
-{
-    static const char *const keys[] = {[SBX_DENIED_FILE] = "path",
-                                       [SBX_DENIED_PROTECTED] = "path",
-                                       [SBX_DENIED_CALL] = "call",
-                                       [SBX_DENIED_NETWORK] = "host",
-                                       [SBX_DENIED_SOCKET] = "path"};
-    return keys[kind];
-}
-
-void sbx_denials_json(const struct sbx_denials *denials, struct sbx_jsonw *json)
-{
-    sbx_jsonw_key(json, "denials");
-    sbx_jsonw_array(json);
-    for (size_t i = 0; i < denials->count; i++) {
-        const struct sbx_denial *denial = &denials->items[i];
-        sbx_jsonw_object(json);
-        sbx_jsonw_pair_text(json, "kind", sbx_name_text(sbx_denial_kind_names, (int)denial->kind));
-        sbx_jsonw_pair_text(json, "operation",
-                            sbx_name_text(sbx_operation_names, (int)denial->operation));
-        sbx_jsonw_pair_text(json, subject_key(denial->kind), denial->subject);
-        sbx_jsonw_pair_text(json, "rule", denial->by);
-        sbx_jsonw_pair_text(json, "because", denial->because);
-        sbx_jsonw_pair_text(json, "allow", denial->allow_line);
-        sbx_jsonw_pair_text(json, "flag", denial->allow_flag);
-        sbx_jsonw_pair_text(json, "note", denial->note);
-        sbx_jsonw_pair_bool(json, "exact", denial->is_exact);
-        sbx_jsonw_end(json);
-    }
-    sbx_jsonw_end(json);
-    sbx_jsonw_pair_u64(json, "denials_left_out", denials->left_out);
-}
-
 /* ---- evidence ---- */
 
 static size_t width_of(const char *text)
@@ -188,22 +155,6 @@ void sbx_evidence_print(const struct sbx_cli *cli, const struct sbx_prepared *pr
     }
 }
 
-void sbx_evidence_json(const struct sbx_run_record *record, struct sbx_jsonw *json)
-{
-    sbx_jsonw_key(json, "evidence");
-    sbx_jsonw_array(json);
-    for (size_t i = 0; i < record->evidence_count; i++) {
-        const struct sbx_evidence *row = &record->evidence[i];
-        sbx_jsonw_object(json);
-        sbx_jsonw_pair_text(json, "what", row->what);
-        sbx_jsonw_pair_text(json, "wanted", row->wanted);
-        sbx_jsonw_pair_text(json, "got", row->got);
-        sbx_jsonw_pair_bool(json, "ok", row->ok);
-        sbx_jsonw_end(json);
-    }
-    sbx_jsonw_end(json);
-}
-
 /* ---- remarks ---- */
 
 static void add_remark(const struct sbx_cli *cli, enum sbx_tone tone, const char *word,
@@ -223,15 +174,6 @@ void sbx_remarks_print(const struct sbx_cli *cli, const struct sbx_run_record *r
         add_remark(cli, SBX_TONE_WARN, "note", record->diagnosis, out);
     for (size_t i = 0; i < record->warning_count; i++)
         add_remark(cli, SBX_TONE_WARN, "warning", record->warnings[i], out);
-}
-
-void sbx_remarks_json(const struct sbx_run_record *record, struct sbx_jsonw *json)
-{
-    sbx_jsonw_key(json, "warnings");
-    sbx_jsonw_array(json);
-    for (size_t i = 0; i < record->warning_count; i++) sbx_jsonw_text(json, record->warnings[i]);
-    sbx_jsonw_end(json);
-    sbx_jsonw_pair_text(json, "diagnosis", record->diagnosis);
 }
 
 /* ---- progress ---- */
@@ -259,7 +201,8 @@ static void tell_progress(void *state, uint64_t done, const char *path)
 void sbx_progress_begin(struct sbx_progress_line *line, const struct sbx_cli *cli)
 {
     *line = (struct sbx_progress_line){.begin_ns = sbx_os_monotonic_ns()};
-    bool is_shown = !cli->out.quiet && !cli->out.json && sbx_os_terminal_colours(SBX_STDERR);
+    bool is_shown = !cli->attended.is_attended && !cli->out.quiet && !cli->out.json &&
+                    sbx_os_terminal_colours(SBX_STDERR);
     line->hook = (struct sbx_progress){.tell = is_shown ? tell_progress : NULL, .state = line};
 }
 

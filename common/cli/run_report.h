@@ -3,7 +3,7 @@
 #define SBX_CLI_RUN_REPORT_H
 
 #include "common/cli/setup.h"
-#include "common/run/denial.h"
+#include "common/run/report.h"
 
 /* "sbx: denied: write to "/etc/x": … / fix: …"; the first three, all of them when verbose. Nothing when
  * there is none. */
@@ -11,22 +11,13 @@ void sbx_denials_print(const struct sbx_cli *cli, const struct sbx_setup *setup,
                        const struct sbx_prepared *prepared, const struct sbx_denials *denials,
                        struct sbx_buf *out);
 
-/* "denials": […], "denials_left_out": N */
-void sbx_denials_json(const struct sbx_denials *denials, struct sbx_jsonw *json);
-
 /* "evidence: namespaces.user  wanted …  got …  ok", aligned, a line each. */
 void sbx_evidence_print(const struct sbx_cli *cli, const struct sbx_prepared *prepared,
                         const struct sbx_run_record *record, struct sbx_buf *out);
 
-/* "evidence": […] */
-void sbx_evidence_json(const struct sbx_run_record *record, struct sbx_jsonw *json);
-
 /* "sbx: warning: …" for what could not be undone, "sbx: note: …" for what may explain an early end. */
 void sbx_remarks_print(const struct sbx_cli *cli, const struct sbx_run_record *record,
                        struct sbx_buf *out);
-
-/* "warnings": […], "diagnosis": … */
-void sbx_remarks_json(const struct sbx_run_record *record, struct sbx_jsonw *json);
 
 /* Says on standard error, if that is a terminal, how far long work is. sbx_progress_end before anything
  * else is said. */

@@ -32,7 +32,10 @@ static enum sbx_code run(struct sbx_arena *arena, const struct sbx_plan *plan,
     };
     /* Nothing is denied here, so nothing is kept that could explain it. */
     struct sbx_run_record record = {0};
-    code = sbx_os_run_plain(&plain, &record.outcome, err);
+    struct sbx_path found;
+    code = sbx_os_find_program(arena, plain.program, plain.search_path, &found, err);
+    if (code == SBX_OK) sbx_run_starts(NULL, 0);
+    if (code == SBX_OK) code = sbx_os_run_plain(&plain, &record.outcome, err);
     if (code == SBX_OK) *out = record;
     return code;
 }

@@ -67,4 +67,11 @@ struct sbx_run_record {
     const char *diagnosis; /* why a command that ended at once may have; NULL: nothing is known */
 };
 
+/* Who wants to know when the command of this process' run starts, with what was read back of its box; one at a time. */
+typedef void sbx_on_start(void *state, const struct sbx_evidence *evidence, size_t count);
+void sbx_run_on_start(sbx_on_start *tell, void *state);
+
+/* A backend says so, once, when nothing holds the command any more. */
+void sbx_run_starts(const struct sbx_evidence *evidence, size_t count);
+
 #endif

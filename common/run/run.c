@@ -143,5 +143,8 @@ enum sbx_code sbx_run(struct sbx_arena *arena, const struct sbx_prepared *prepar
         return sbx_err_set(err, SBX_E_INTERNAL, "a backend was selected that is not built in");
     enum sbx_code code = check_terminal(prepared, err);
     if (code != SBX_OK) return code;
-    return backend->run(arena, &prepared->plan, &prepared->selection, out, err);
+    code = backend->run(arena, &prepared->plan, &prepared->selection, out, err);
+    /* For backends that did not say it themselves. */
+    if (code == SBX_OK) sbx_run_starts(out->evidence, out->evidence_count);
+    return code;
 }

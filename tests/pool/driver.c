@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/cli/load.h"
+#include "common/run/load.h"
 #include "common/cli/setup.h"
 
 #include "common/base/banned.h"

@@ -167,7 +167,7 @@ static void evidence_is_a_table(void)
     sbx_buf_reset(&r.text);
     sbx_jsonw_init(&writer, &r.text, false);
     sbx_jsonw_object(&writer);
-    sbx_evidence_json(&record, &writer);
+    sbx_evidence_json(record.evidence, record.evidence_count, &writer);
     sbx_jsonw_end(&writer);
     CHECK_TEXT(sbx_buf_text(&r.text),
                "{\"evidence\":[{\"what\":\"namespaces.user\",\"wanted\":\"own\",\"got\":\"own\","

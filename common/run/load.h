@@ -1,6 +1,6 @@
 /* Manifests and the administrator's policy from disk into structs; every problem is a finding. */
-#ifndef SBX_CLI_LOAD_H
-#define SBX_CLI_LOAD_H
+#ifndef SBX_RUN_LOAD_H
+#define SBX_RUN_LOAD_H
 
 #include "common/base/sha256.h"
 #include "common/os.h"
@@ -19,6 +19,10 @@ struct sbx_loaded {
  * least one finding of level error about the file itself (unreadable, too large, not TOML). */
 bool sbx_load_document(struct sbx_arena *arena, const char *path, const char *shown,
                        struct sbx_findings *findings, struct sbx_loaded *out) SBX_MUST_USE;
+
+/* The same of bytes that are there already; `info` stays as it is. */
+bool sbx_load_text(struct sbx_arena *arena, struct sbx_str text, const char *shown,
+                   struct sbx_findings *findings, struct sbx_loaded *out) SBX_MUST_USE;
 
 /* The machine's policy.toml; absent is fine. False after a finding: then nothing may run. */
 bool sbx_load_ceiling(struct sbx_arena *arena, struct sbx_findings *findings,

@@ -1,5 +1,5 @@
 /* Manifests and the administrator's policy from disk. */
-#include "common/cli/load.h"
+#include "common/run/load.h"
 
 #include <string.h>
 
@@ -74,6 +74,16 @@ static bool parse(struct sbx_arena *arena, const char *shown, struct sbx_str tex
     return false;
 }
 
+bool sbx_load_text(struct sbx_arena *arena, struct sbx_str text, const char *shown,
+                   struct sbx_findings *findings, struct sbx_loaded *out)
+{
+    sbx_sha256_hex(text.ptr, text.len, out->digest);
+    struct sbx_value root;
+    if (!parse(arena, shown, text, findings, &root)) return false;
+    sbx_document_read(arena, shown, &root, findings, &out->document);
+    return true;
+}
+
 bool sbx_load_document(struct sbx_arena *arena, const char *path, const char *shown,
                        struct sbx_findings *findings, struct sbx_loaded *out)
 {
@@ -84,11 +94,7 @@ bool sbx_load_document(struct sbx_arena *arena, const char *path, const char *sh
         unreadable(findings, shown, &err);
         return false;
     }
-    sbx_sha256_hex(text.ptr, text.len, out->digest);
-    struct sbx_value root;
-    if (!parse(arena, shown, text, findings, &root)) return false;
-    sbx_document_read(arena, shown, &root, findings, &out->document);
-    return true;
+    return sbx_load_text(arena, text, shown, findings, out);
 }
 
 bool sbx_load_ceiling(struct sbx_arena *arena, struct sbx_findings *findings,

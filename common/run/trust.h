@@ -1,6 +1,6 @@
 /* Which discovered manifests the user accepted, by content. */
-#ifndef SBX_CLI_TRUST_H
-#define SBX_CLI_TRUST_H
+#ifndef SBX_RUN_TRUST_H
+#define SBX_RUN_TRUST_H
 
 #include "common/base/sha256.h"
 #include "common/os.h"

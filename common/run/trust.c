@@ -1,5 +1,5 @@
 /* Which discovered manifests the user accepted, by content. One line each: digest, space, path. */
-#include "common/cli/trust.h"
+#include "common/run/trust.h"
 
 #include <string.h>
 
