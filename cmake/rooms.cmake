@@ -20,6 +20,10 @@ function(sbx_program)
   # All programs land in <build>/bin, so that tests and scripts know where.
   set_target_properties(${arg_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
   install(TARGETS ${arg_NAME} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(CMAKE_SYSTEM_NAME STREQUAL "Linux" OR MINGW)
+    # Which archives are linked in: the SBOM is made from it.
+    target_link_options(${arg_NAME} PRIVATE "$<$<CONFIG:Release>:LINKER:-Map=$<TARGET_FILE:${arg_NAME}>.map>")
+  endif()
   sbx_shipped(${arg_NAME})
 endfunction()
 
