@@ -19,12 +19,24 @@ void sbx_buf_init(struct sbx_buf *buf, size_t max_bytes)
     *buf = (struct sbx_buf){.max = max_bytes < SIZE_MAX / 4 ? max_bytes : SIZE_MAX / 4};
 }
 
+static void *resize(const struct sbx_buf *buf, size_t bytes)
+{
+    return buf->resize == NULL ? realloc(buf->data, bytes)
+                               : buf->resize(buf->resize_state, buf->data, bytes);
+}
+
 void sbx_buf_release(struct sbx_buf *buf)
 {
-    if (buf != NULL) {
-        free(buf->data);
-        sbx_buf_init(buf, buf->max);
+    if (buf == NULL) {
+        return;
     }
+    if (buf->resize == NULL) {
+        free(buf->data);
+    } else if (buf->data != NULL) {
+        (void)resize(buf, 0);
+    }
+    *buf = (struct sbx_buf){
+        .max = buf->max, .resize = buf->resize, .resize_state = buf->resize_state};
 }
 
 /* Room for `more` bytes and the NUL; the place to write them, or NULL after setting `failed`. */
@@ -43,7 +55,7 @@ static char *reserve(struct sbx_buf *buf, size_t more)
             buf->cap == 0 ? FIRST_CAPACITY : buf->cap * (buf->cap < LARGE_CAPACITY ? 4 : 2);
         cap = cap > buf->max + 1 ? buf->max + 1 : cap;
         cap = cap < need ? need : cap;
-        char *data = realloc(buf->data, cap);
+        char *data = resize(buf, cap);
         if (data == NULL) {
             buf->failed = true;
             return NULL;
@@ -57,7 +69,7 @@ static char *reserve(struct sbx_buf *buf, size_t more)
 void sbx_buf_reserve(struct sbx_buf *buf, size_t bytes)
 {
     bytes = bytes > buf->max ? buf->max : bytes;
-    char *data = bytes < buf->cap || buf->failed ? NULL : realloc(buf->data, bytes + 1);
+    char *data = bytes < buf->cap || buf->failed ? NULL : resize(buf, bytes + 1);
     if (data != NULL) {
         data[buf->len] = '\0';
         buf->data = data;

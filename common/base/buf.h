@@ -17,6 +17,9 @@ struct sbx_buf {
     size_t cap;
     size_t max;  /* of len */
     bool failed; /* memory or the maximum ran out; the content is a correct prefix */
+    /* As realloc, 0 bytes free; NULL: the C library's. To be set after sbx_buf_init. */
+    void *(*resize)(void *state, void *old, size_t bytes);
+    void *resize_state;
 };
 
 void sbx_buf_init(struct sbx_buf *buf, size_t max_bytes);

@@ -16,8 +16,13 @@ void sbx_frame_init(struct sbx_frame *frame, size_t line_max)
 void sbx_frame_release(struct sbx_frame *frame)
 {
     if (frame == NULL) return;
-    free(frame->data);
-    *frame = (struct sbx_frame){.line_max = frame->line_max};
+    if (frame->resize == NULL)
+        free(frame->data);
+    else if (frame->data != NULL)
+        (void)frame->resize(frame->resize_state, frame->data, 0);
+    *frame = (struct sbx_frame){.line_max = frame->line_max,
+                                .resize = frame->resize,
+                                .resize_state = frame->resize_state};
 }
 
 size_t sbx_frame_pending(const struct sbx_frame *frame)
@@ -36,7 +41,8 @@ static bool grow(struct sbx_frame *frame)
     size_t size = frame->size == 0 ? FIRST_SIZE : frame->size * 2;
     if (size > size_max(frame)) size = size_max(frame);
     if (size == frame->size) return false;
-    char *data = realloc(frame->data, size);
+    char *data = frame->resize == NULL ? realloc(frame->data, size)
+                                       : frame->resize(frame->resize_state, frame->data, size);
     if (data == NULL) return false;
     frame->data = data;
     frame->size = size;

@@ -29,6 +29,9 @@ struct sbx_frame {
     size_t searched;         /* up to here there is no newline */
     size_t line_max;
     uint64_t lines, bytes; /* handed out; received */
+    /* As realloc, 0 bytes free; NULL: the C library's. To be set after sbx_frame_init. */
+    void *(*resize)(void *state, void *old, size_t bytes);
+    void *resize_state;
 };
 
 /* Allocates nothing yet. */

@@ -6,7 +6,8 @@
  *     code = sbx_wire_take_params(&message, &body, &err);      row = what the request with message.id was
  *                                                              code = sbx_wire_take_result(&message, row, &body, &err);
  * The line must be memory that may be written: texts are unescaped, and base64 is decoded, where they stand. So the slices in
- * `message` and `body` are valid as long as the line is, and params or a result can be taken once. */
+ * `message` and `body` are valid as long as the line is, and params or a result can be taken once. sbx_wire_read alone leaves a line
+ * whose id is a number as it was. */
 #ifndef SBX_WIRE_WIRE_H
 #define SBX_WIRE_WIRE_H
 

@@ -18,14 +18,14 @@ ALLOWED_MACRO = {"common/base/attr.h": {"__MINGW32__"}}
 
 def room_of(name):
     """'common/base/err.h' -> ('base', 'base/err'); 'common/os.h' -> ('os.h', 'os.h');
-    'win/job.h' -> ('win', 'win/job'); 'posix/init/sys.h' -> ('posix/init', 'posix/init/sys').
+    'win/job.h' -> ('win', 'win/job'); 'lib/link.h' -> ('lib', 'lib/link'); 'posix/init/sys.h' -> ('posix/init', 'posix/init/sys').
     None for a name that is not from the root."""
     parts = name.split("/")
     if parts[0] == "common" and len(parts) == 3:
         return parts[1], f"{parts[1]}/{parts[2].rsplit('.', 1)[0]}"
     if parts[0] == "common" and len(parts) == 2:
         return parts[1], parts[1]
-    if parts[0] in ("win", "posix") and len(parts) == 2:
+    if parts[0] in ("win", "posix", "lib", "include") and len(parts) == 2:
         return parts[0], f"{parts[0]}/{parts[1].rsplit('.', 1)[0]}"
     if parts[:2] == ["posix", "init"] and len(parts) == 3:
         return "posix/init", name.rsplit(".", 1)[0]

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-ROOMS = ("common", "win", "posix")
+ROOMS = ("common", "include", "lib", "win", "posix")
 
 
 def c_files(root, folders=ROOMS, suffixes=(".c", ".h")):
