@@ -46,7 +46,7 @@ static bool add_operands(struct sbx_buf *out, enum sbx_command_id id)
     static const char *const words[SBX_CMD_COUNT] = {
         [SBX_CMD_COMPLETION] = "bash zsh fish powershell",
         [SBX_CMD_PROFILE] = "list show",
-        [SBX_CMD_SCHEMA] = "manifest",
+        [SBX_CMD_SCHEMA] = "manifest rpc",
         [SBX_CMD_WORKSPACE] = "list add remove",
         [SBX_CMD_HELP] = "codes ",
     };

@@ -1,6 +1,7 @@
 /* sbx schema, version, help: print what the tables say. */
 #include "common/cli/report.h"
 #include "common/policy/schema.h"
+#include "common/wire/schema.h"
 
 #include "common/base/banned.h"
 
@@ -11,12 +12,18 @@ static int print(const struct sbx_buf *text)
 
 int sbx_cmd_schema(struct sbx_cli *cli)
 {
-    bool is_known = cli->args.rest_count == 0 ||
-                    (cli->args.rest_count == 1 && sbx_text_eq(cli->args.rest[0], "manifest"));
-    if (!is_known) return sbx_cli_usage(cli, "the schema is \"manifest\"");
+    static const struct {
+        const char *name;
+        void (*print)(struct sbx_buf *out);
+    } schemas[] = {{"manifest", sbx_schema_print}, {"rpc", sbx_wire_schema_print}};
+    const char *name = cli->args.rest_count == 0 ? "manifest" : cli->args.rest[0];
+    size_t i = 0;
+    while (i < SBX_COUNT(schemas) && !sbx_text_eq(name, schemas[i].name)) i++;
+    if (i == SBX_COUNT(schemas) || cli->args.rest_count > 1)
+        return sbx_cli_usage(cli, "the schemas are \"manifest\" and \"rpc\"");
     AUTO_BUF text;
     sbx_buf_init(&text, 1u << 20);
-    sbx_schema_print(&text);
+    schemas[i].print(&text);
     return print(&text);
 }
 

@@ -1,62 +1,49 @@
-/* Base64, eight characters at a step: the six-bit values are put into the bytes of one word, and all eight are mapped to the
- * alphabet, or back, by the same additions. No table, no branch that the data decides. */
+/* Base64, sixteen characters at a step: the six-bit values are put into bytes, and all are mapped to the alphabet, or back, by the
+ * same comparisons and additions. No table, and no branch that the data decides. */
 #include "common/wire/base64.h"
 
-#include <stdint.h>
-#include <string.h>
+#include "common/wire/bytes16.h"
 
 #include "common/base/banned.h"
 
-#define ONES UINT64_C(0x0101010101010101)
-#define TOPS UINT64_C(0x8080808080808080)
-
-/* In each byte: 1 when it is at least `least`. Bytes and `least` are below 128. */
-static uint64_t at_least(uint64_t word, unsigned least)
+/* In each byte a value 0–63 becomes its character: A–Z, a–z, 0–9, +, /. */
+static sbx_bytes16 to_characters(sbx_bytes16 v)
 {
-    return (word + ONES * (128u - least)) >> 7 & ONES;
+    return v + 'A' + ((v > 25) & 6) - ((v > 51) & 75) - ((v > 61) & 15) + ((v > 62) & 3);
 }
 
-/* In each byte a value 0–63 becomes its character. */
-static uint64_t to_characters(uint64_t word)
+/* The other way. *bad gets bits for bytes outside the alphabet. */
+static sbx_bytes16 to_values(sbx_bytes16 c, sbx_bytes16 *bad)
 {
-    return word + ONES * 'A' + at_least(word, 26) * 6 - at_least(word, 52) * 75 -
-           at_least(word, 62) * 15 + at_least(word, 63) * 3;
+    sbx_bytes16 upper = (c > 'A' - 1) & (c < 'Z' + 1);
+    sbx_bytes16 lower = (c > 'a' - 1) & (c < 'z' + 1);
+    sbx_bytes16 digit = (c > '0' - 1) & (c < '9' + 1);
+    sbx_bytes16 plus = c == '+';
+    sbx_bytes16 slash = c == '/';
+    *bad |= ~(upper | lower | digit | plus | slash);
+    return c - (upper & 'A') - (lower & ('a' - 26)) + (digit & (52 - '0')) + (plus & (62 - '+')) +
+           (slash & (63 - '/'));
 }
 
-/* The other way. *bad gets a bit for a byte outside the alphabet. */
-static uint64_t to_values(uint64_t word, uint64_t *bad)
-{
-    uint64_t not_ascii = word & TOPS;
-    word &= ~TOPS;
-    uint64_t plus = at_least(word, '+') - at_least(word, '+' + 1);
-    uint64_t slash = at_least(word, '/') - at_least(word, '/' + 1);
-    uint64_t digit = at_least(word, '0') - at_least(word, '9' + 1);
-    uint64_t upper = at_least(word, 'A') - at_least(word, 'Z' + 1);
-    uint64_t lower = at_least(word, 'a') - at_least(word, 'z' + 1);
-    *bad |= not_ascii | ((plus | slash | digit | upper | lower) ^ ONES);
-    /* Every byte that is in the alphabet stays between 0 and 127 at each step. */
-    return word + plus * (62 - '+') + slash * (63 - '/') + digit * (52 - '0') - upper * 'A' -
-           lower * ('a' - 26);
-}
-
-/* Six bytes, the first in the top of the lower 48 bits, to eight six-bit values, the first in the lowest byte. */
+/* Six bytes, as a number whose top 16 bits are 0, to eight six-bit values, the first in the lowest byte. */
 static uint64_t spread(uint64_t six)
 {
     uint64_t word = (six & UINT64_C(0xffffff)) << 32 | six >> 24;
     word =
-        (word & UINT64_C(0x00000fff00000fff)) << 16 | (word & UINT64_C(0x00fff00000fff000)) >> 12;
-    return (word & UINT64_C(0x003f003f003f003f)) << 8 | (word & UINT64_C(0x0fc00fc00fc00fc0)) >> 6;
+        (word & UINT64_C(0x00000fff00000fff)) << 16 | (word >> 12 & UINT64_C(0x00000fff00000fff));
+    return (word & UINT64_C(0x003f003f003f003f)) << 8 | (word >> 6 & UINT64_C(0x003f003f003f003f));
 }
 
+/* The other way. */
 static uint64_t gather(uint64_t word)
 {
-    word = (word & UINT64_C(0x003f003f003f003f)) << 6 | (word & UINT64_C(0x3f003f003f003f00)) >> 8;
+    word = (word & UINT64_C(0x003f003f003f003f)) << 6 | (word >> 8 & UINT64_C(0x003f003f003f003f));
     word =
-        (word & UINT64_C(0x00000fff00000fff)) << 12 | (word & UINT64_C(0x0fff00000fff0000)) >> 16;
+        (word & UINT64_C(0x00000fff00000fff)) << 12 | (word >> 16 & UINT64_C(0x00000fff00000fff));
     return (word & UINT64_C(0xffffff)) << 24 | word >> 32;
 }
 
-/* Written out so that it is right in any byte order; compilers make one load or store of it. */
+/* Written out so that they are right in any byte order; compilers make one instruction or two of them. */
 static uint64_t load_big(const unsigned char *at)
 {
     return (uint64_t)at[0] << 56 | (uint64_t)at[1] << 48 | (uint64_t)at[2] << 40 |
@@ -66,86 +53,79 @@ static uint64_t load_big(const unsigned char *at)
 
 static void store_big(unsigned char *at, uint64_t word)
 {
-    for (unsigned i = 0; i < 8; i++) at[i] = (unsigned char)(word >> (56 - 8 * i));
+    at[0] = (unsigned char)(word >> 56);
+    at[1] = (unsigned char)(word >> 48);
+    at[2] = (unsigned char)(word >> 40);
+    at[3] = (unsigned char)(word >> 32);
+    at[4] = (unsigned char)(word >> 24);
+    at[5] = (unsigned char)(word >> 16);
+    at[6] = (unsigned char)(word >> 8);
+    at[7] = (unsigned char)word;
 }
 
-static uint64_t load_little(const unsigned char *at)
+/* Twelve bytes to sixteen characters; reads fourteen. */
+static void encode_step(const unsigned char *at, unsigned char *to)
 {
-    return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 | (uint64_t)at[3] << 24 |
-           (uint64_t)at[4] << 32 | (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
-           (uint64_t)at[7] << 56;
+    const sbx_words2 values = {spread(load_big(at) >> 16), spread(load_big(at + 6) >> 16)};
+    sbx_bytes16_store(to, to_characters((sbx_bytes16)values));
 }
 
-static void store_little(unsigned char *at, uint64_t word)
+/* Sixteen characters to twelve bytes; writes fourteen. */
+static void decode_step(const unsigned char *at, unsigned char *to, sbx_bytes16 *bad)
 {
-    for (unsigned i = 0; i < 8; i++) at[i] = (unsigned char)(word >> (8 * i));
+    const sbx_words2 values = (sbx_words2)to_values(sbx_bytes16_load(at), bad);
+    store_big(to, gather(values[0]) << 16);
+    store_big(to + 6, gather(values[1]) << 16);
 }
 
 void sbx_base64_encode(const void *bytes, size_t len, char *out)
 {
     const unsigned char *at = bytes;
     unsigned char *to = (unsigned char *)out;
-    while (len >= 8) {
-        store_little(to, to_characters(spread(load_big(at) >> 16)));
-        at += 6;
-        to += 8;
-        len -= 6;
+    for (; len >= 14; len -= 12) {
+        encode_step(at, to);
+        at += 12;
+        to += 16;
     }
-    while (len > 0) {
-        unsigned char three[8] = {0};
-        size_t part = len < 3 ? len : 3;
-        memcpy(three, at, part);
-        unsigned char four[8];
-        store_little(four, to_characters(spread(load_big(three) >> 16)));
-        if (part < 3) four[3] = '=';
-        if (part < 2) four[2] = '=';
-        memcpy(to, four, 4);
-        at += part;
-        to += 4;
-        len -= part;
-    }
-}
-
-/* The last four characters, which may be padded. */
-static bool decode_last(const unsigned char *at, unsigned char *to, size_t *out_len)
-{
-    size_t part = at[3] != '=' ? 3 : at[2] != '=' ? 2 : 1;
-    unsigned char four[8] = "AAAAAAAA";
-    memcpy(four, at, part + 1);
-    uint64_t bad = 0;
-    unsigned char three[8];
-    store_big(three, gather(to_values(load_little(four), &bad)) << 16);
-    for (size_t i = part; i < 3; i++)
-        if (three[i] != 0) bad = 1;
-    memcpy(to, three, part);
-    *out_len += part;
-    return bad == 0;
+    if (len == 0) return;
+    unsigned char rest[14] = {0};
+    unsigned char text[16];
+    memcpy(rest, at, len);
+    encode_step(rest, text);
+    /* Thirteen bytes make a fifth group. */
+    size_t part = len < 12 ? len : 12;
+    size_t count = SBX_BASE64_LEN(part);
+    if (part % 3 != 0) text[count - 1] = '=';
+    if (part % 3 == 1) text[count - 2] = '=';
+    memcpy(to, text, count);
+    if (len > part) sbx_base64_encode(at + part, len - part, (char *)to + count);
 }
 
 bool sbx_base64_decode(const char *text, size_t len, void *out, size_t *out_len)
 {
     const unsigned char *at = (const unsigned char *)text;
     unsigned char *to = out;
+    sbx_bytes16 bad = {0};
     if (len % 4 != 0) return false;
-    *out_len = 0;
-    if (len == 0) return true;
-    uint64_t bad = 0;
+    size_t padding = 0;
+    if (len > 0 && at[len - 1] == '=') padding = at[len - 2] == '=' ? 2 : 1;
     size_t left = len;
-    /* Eight bytes are written where six are meant; the characters they stand over were read. */
-    for (; left > 8 && bad == 0; left -= 8) {
-        store_big(to, gather(to_values(load_little(at), &bad)) << 16);
-        at += 8;
-        to += 6;
+    /* Two bytes more are written than are meant; the characters that stand there were read, or are overwritten next. */
+    for (; left > 16; left -= 16) {
+        decode_step(at, to, &bad);
+        at += 16;
+        to += 12;
     }
-    for (; left > 4; left -= 4) {
-        unsigned char four[8] = "AAAAAAAA";
-        unsigned char three[8];
-        memcpy(four, at, 4);
-        store_big(three, gather(to_values(load_little(four), &bad)) << 16);
-        memcpy(to, three, 3);
-        at += 4;
-        to += 3;
-    }
-    *out_len = (size_t)(to - (unsigned char *)out);
-    return bad == 0 && decode_last(at, to, out_len);
+    unsigned char rest[16] = "AAAAAAAAAAAAAAAA";
+    unsigned char last[14];
+    memcpy(rest, at, left - padding);
+    decode_step(rest, last, &bad);
+    size_t count = left / 4 * 3 - padding;
+    /* What the padding stands for must be nothing. */
+    for (size_t i = count; i < count + padding; i++)
+        if (last[i] != 0) return false;
+    if (sbx_bytes16_any(bad)) return false;
+    memcpy(to, last, count);
+    *out_len = (size_t)(to - (unsigned char *)out) + count;
+    return true;
 }

@@ -1,23 +1,17 @@
-/* Strings of JSON. Long ones are scanned eight bytes at a step: a line may carry 64 KiB of base64. */
+/* Strings of JSON. Long ones are scanned sixteen bytes at a step: a line may carry 64 KiB of base64. */
 #include "common/wire/json_string.h"
 
 #include <string.h>
 
 #include "common/base/utf8.h"
+#include "common/wire/bytes16.h"
 
 #include "common/base/banned.h"
 
-/* A byte of each is one byte of the text, so no byte order matters. */
-#define ONES UINT64_C(0x0101010101010101)
-#define TOPS UINT64_C(0x8080808080808080)
-
-/* Not zero when a byte of `word` is a quote, a backslash, a control character or no ASCII. A borrow can only mark a byte above one
- * that is marked already. */
-static uint64_t special(uint64_t word)
+/* Not 0 in a byte that is a quote, a backslash, a control character or no ASCII. */
+static sbx_bytes16 special(sbx_bytes16 bytes)
 {
-    uint64_t quote = word ^ ONES * '"';
-    uint64_t slash = word ^ ONES * '\\';
-    return ((quote - ONES) | (slash - ONES) | (word - ONES * 0x20) | word) & TOPS;
+    return (bytes == '"') | (bytes == '\\') | (bytes < 0x20);
 }
 
 static bool is_special(unsigned char byte)
@@ -28,17 +22,14 @@ static bool is_special(unsigned char byte)
 /* The first special byte from `at`, or `end`. */
 static const char *skip_plain(const char *at, const char *end)
 {
-    while (end - at >= 32) {
-        uint64_t word[4];
-        memcpy(word, at, sizeof word);
-        if ((special(word[0]) | special(word[1]) | special(word[2]) | special(word[3])) != 0) break;
-        at += sizeof word;
+    for (; end - at >= 64; at += 64) {
+        sbx_bytes16 found = special(sbx_bytes16_load(at)) | special(sbx_bytes16_load(at + 16)) |
+                            special(sbx_bytes16_load(at + 32)) | special(sbx_bytes16_load(at + 48));
+        if (sbx_bytes16_any(found)) break;
     }
-    while (end - at >= 8) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        if (special(word) != 0) break;
-        at += sizeof word;
+    for (; end - at >= 16; at += 16) {
+        sbx_bytes16 found = special(sbx_bytes16_load(at));
+        if (sbx_bytes16_any(found)) return at + sbx_bytes16_first(found);
     }
     while (at < end && !is_special((unsigned char)*at)) at++;
     return at;
@@ -137,13 +128,10 @@ static uint32_t next_character(const char **at)
 int sbx_json_compare(const char *a, const char *b, const char *end)
 {
     /* Names that begin alike are what makes comparing dear. */
-    while (end - a >= 8 && end - b >= 8) {
-        uint64_t left, right;
-        memcpy(&left, a, sizeof left);
-        memcpy(&right, b, sizeof right);
-        if (left != right || special(left) != 0) break;
-        a += sizeof left;
-        b += sizeof right;
+    for (; end - a >= 16 && end - b >= 16; a += 16, b += 16) {
+        sbx_bytes16 left = sbx_bytes16_load(a);
+        sbx_bytes16 right = sbx_bytes16_load(b);
+        if (sbx_bytes16_any((left != right) | special(left))) break;
     }
     for (;;) {
         uint32_t left = next_character(&a);
@@ -178,10 +166,12 @@ size_t sbx_json_unescape(char *text, size_t len)
     return (size_t)(out - text);
 }
 
+/* Escapes of one letter. */
+static const char named[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
+                             ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
+
 static void add_escape(struct sbx_buf *out, unsigned char byte)
 {
-    static const char named[] = {['\b'] = 'b', ['\t'] = 't', ['\n'] = 'n', ['\f'] = 'f',
-                                 ['\r'] = 'r', ['"'] = '"',  ['\\'] = '\\'};
     static const char digits[] = "0123456789abcdef";
     if (byte < sizeof named && named[byte] != '\0') {
         const char pair[] = {'\\', named[byte]};
@@ -190,6 +180,18 @@ static void add_escape(struct sbx_buf *out, unsigned char byte)
     }
     const char unit[] = {'\\', 'u', '0', '0', digits[byte >> 4], digits[byte & 15]};
     sbx_buf_add(out, unit, sizeof unit);
+}
+
+size_t sbx_json_string_len(struct sbx_str text)
+{
+    const char *at = text.ptr;
+    const char *end = text.len == 0 ? at : at + text.len;
+    size_t len = text.len + 2;
+    for (at = skip_plain(at, end); at < end; at = skip_plain(at, end)) {
+        unsigned char byte = (unsigned char)*at++;
+        if (byte < 0x80) len += byte < sizeof named && named[byte] != '\0' ? 1 : 5;
+    }
+    return len;
 }
 
 void sbx_json_add_string(struct sbx_buf *out, struct sbx_str text)

@@ -20,6 +20,9 @@ int sbx_json_compare(const char *a, const char *b, const char *end);
 /* Replaces the escapes of a checked string without its quotes, in place. Returns the new length. */
 size_t sbx_json_unescape(char *text, size_t len);
 
+/* How long `text` is as a string with quotes. */
+size_t sbx_json_string_len(struct sbx_str text);
+
 /* Adds `text`, which is UTF-8, as a string with quotes. Quotes, backslashes and control characters are escaped. */
 void sbx_json_add_string(struct sbx_buf *out, struct sbx_str text);
 

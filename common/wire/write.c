@@ -50,7 +50,7 @@ static bool is_absent(const void *body, const struct sbx_wire_member *row)
     case SBX_WIRE_OBJECT:
         return is_empty(field, row->members);
     case SBX_WIRE_ENCODING:
-        return false;
+        return true;
     case SBX_WIRE_TEXT:
     case SBX_WIRE_DATA:
     case SBX_WIRE_RAW:
@@ -158,14 +158,7 @@ static bool is_text(struct sbx_str bytes)
     if (bytes.len == 0) return true;
     if (memchr(bytes.ptr, '\0', bytes.len) != NULL) return false;
     if (!sbx_utf8_valid(bytes.ptr, bytes.len, NULL)) return false;
-    size_t escapes = 0;
-    for (size_t i = 0; i < bytes.len; i++) {
-        unsigned char byte = (unsigned char)bytes.ptr[i];
-        escapes += byte < 0x20 ? 5u : 0u;
-        escapes += byte == '"' || byte == '\\' ? 1u : 0u;
-        escapes -= byte == '\n' || byte == '\t' || byte == '\r' ? 4u : 0u;
-    }
-    return escapes <= bytes.len / 3 + 2;
+    return sbx_json_string_len(bytes) <= SBX_BASE64_LEN(bytes.len) + 2;
 }
 
 static void add_base64(struct sbx_buf *out, struct sbx_str bytes)
@@ -181,24 +174,18 @@ static void add_base64(struct sbx_buf *out, struct sbx_str bytes)
     sbx_buf_add_char(out, '"');
 }
 
+/* Writes the member that says how, too: that is known here. */
 static void add_data_member(struct sbx_buf *out, const struct sbx_wire_member *row,
                             const void *field)
 {
     (void)row;
     struct sbx_str bytes = ((const struct sbx_wire_data *)field)->bytes;
-    if (is_text(bytes))
+    bool is_plain = is_text(bytes);
+    if (is_plain)
         sbx_json_add_string(out, bytes);
     else
         add_base64(out, bytes);
-}
-
-/* Stands behind the data, which is looked at once more: cheap beside writing it. */
-static void add_encoding_member(struct sbx_buf *out, const struct sbx_wire_member *row,
-                                const void *field)
-{
-    (void)row;
-    struct sbx_str bytes = ((const struct sbx_wire_data *)field)->bytes;
-    sbx_buf_add_text(out, is_text(bytes) ? "\"text\"" : "\"base64\"");
+    sbx_buf_add_text(out, is_plain ? ",\"encoding\":\"text\"" : ",\"encoding\":\"base64\"");
 }
 
 static void add_id(struct sbx_buf *out, const struct sbx_wire_id *id)
@@ -233,13 +220,13 @@ static void add_raw_member(struct sbx_buf *out, const struct sbx_wire_member *ro
 }
 
 static adder *const adders[SBX_WIRE_KIND_COUNT] = {
-    [SBX_WIRE_TEXT] = add_text_member,         [SBX_WIRE_INT] = add_int_member,
-    [SBX_WIRE_BOOL] = add_bool_member,         [SBX_WIRE_CHOICE] = add_choice_member,
-    [SBX_WIRE_TEXTS] = add_texts_member,       [SBX_WIRE_PAIRS] = add_pairs_member,
-    [SBX_WIRE_INTS] = add_ints_member,         [SBX_WIRE_DATA] = add_data_member,
-    [SBX_WIRE_ENCODING] = add_encoding_member, [SBX_WIRE_ID] = add_id_member,
-    [SBX_WIRE_OBJECT] = add_object_member,     [SBX_WIRE_RAW] = add_raw_member,
-    [SBX_WIRE_RAW_LIST] = add_raw_member,      [SBX_WIRE_WHOLE] = add_raw_member,
+    [SBX_WIRE_TEXT] = add_text_member,   [SBX_WIRE_INT] = add_int_member,
+    [SBX_WIRE_BOOL] = add_bool_member,   [SBX_WIRE_CHOICE] = add_choice_member,
+    [SBX_WIRE_TEXTS] = add_texts_member, [SBX_WIRE_PAIRS] = add_pairs_member,
+    [SBX_WIRE_INTS] = add_ints_member,   [SBX_WIRE_DATA] = add_data_member,
+    [SBX_WIRE_ID] = add_id_member,       [SBX_WIRE_OBJECT] = add_object_member,
+    [SBX_WIRE_RAW] = add_raw_member,     [SBX_WIRE_RAW_LIST] = add_raw_member,
+    [SBX_WIRE_WHOLE] = add_raw_member,
 };
 
 static void add_members(struct sbx_buf *out, const struct sbx_wire_members *members,
@@ -252,7 +239,8 @@ static void add_members(struct sbx_buf *out, const struct sbx_wire_members *memb
     }
     const char *before = "{\"";
     for (; row->name != NULL; row++) {
-        if (!row->is_required && is_absent(body, row)) continue;
+        bool is_needed = row->is_required && row->kind != SBX_WIRE_ENCODING;
+        if (!is_needed && is_absent(body, row)) continue;
         sbx_buf_add_text(out, before);
         sbx_buf_add_text(out, row->name);
         sbx_buf_add_text(out, "\":");

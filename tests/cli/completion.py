@@ -66,7 +66,7 @@ def _(t):
                                                                                          "strict"]),
                           (("why", "--op", ""), ["exec", "read", "write"]), (("explain", "--platform", "w"), ["windows"]),
                           (("completion", ""), ["bash", "fish", "powershell", "zsh"]), (("profile", "l"), ["list"]),
-                          (("init", "--template", "py"), ["python"]), (("schema", ""), ["manifest"]),
+                          (("init", "--template", "py"), ["python"]), (("schema", ""), ["manifest", "rpc"]),
                           (("run", "--color", "a"), ["always", "auto"]), (("help", "ver"), ["verify", "version"]),
                           (("run", "--git", "c"), ["commit"]), (("version", "--js"), ["--json"]),
                           # bash makes three words of --profile=st
