@@ -25,6 +25,13 @@ void docgen_print_tiers(struct sbx_buf *out);
 void docgen_print_mechanisms(struct sbx_buf *out);
 void docgen_print_missing(struct sbx_buf *out);
 
+/* About the protocol (docgen_wire.c). */
+void docgen_print_wire_requests(struct sbx_buf *out);
+void docgen_print_wire_to_service(struct sbx_buf *out);
+void docgen_print_wire_to_client(struct sbx_buf *out);
+void docgen_print_wire_errors(struct sbx_buf *out);
+void docgen_print_wire_error_members(struct sbx_buf *out);
+
 /* About system calls (docgen_calls.c). */
 void docgen_print_call_refusals(struct sbx_buf *out);
 void docgen_print_call_families(struct sbx_buf *out);

@@ -1,0 +1,68 @@
+"""The transcripts of docs/PROTOCOL.md, as cases: a block "```transcript" of lines "> sent" and "< received", each one JSON object. In a
+received one "…" stands for anything, and members that are not named do not matter. `sh` of a transcript is the machine's."""
+
+import json
+import pathlib
+import re
+
+from cases import Row
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BLOCK = re.compile(r"^```transcript ([^\n]+)\n(.*?)^```$", re.M | re.S)
+
+
+def matches(want, got):
+    if want == "…":
+        return True
+    if isinstance(want, dict):
+        return isinstance(got, dict) and all(name in got and matches(value, got[name]) for name, value in want.items())
+    if isinstance(want, list):
+        return isinstance(got, list) and len(want) == len(got) and all(map(matches, want, got))
+    return want == got
+
+
+def fill(message, c):
+    """A run of a document runs in the directory of the case, and without a box where there is none."""
+    if message.get("method") in ("run.start", "plan.explain"):
+        message["params"]["cwd"] = str(c.folder)
+        if not c.world.is_boxed:
+            message["params"].update(sandbox="none", allowNoSandbox=True)
+    return message
+
+
+def play(c, lines):
+    received = []
+    take = c.client.take
+
+    def note(message):
+        received.append(message)
+        take(message)
+    c.client.take = note
+    for line in lines:
+        message = json.loads(line[2:])
+        if line[0] == ">":
+            fill(message, c)
+            if "id" in message:
+                c.client.asked[json.dumps(message["id"])] = (message["method"], message.get("params", {}))
+            c.client.send(message)
+            continue
+        # In their order, but other messages may come between.
+        while not any(matches(message, got) for got in received):
+            c.client.pump(60) or c.true(False, f"{line} did not come")
+            if c.failures:
+                return
+        index = next(i for i, got in enumerate(received) if matches(message, got))
+        if "limits" in received[index].get("result", {}):
+            c.client.limits = received[index]["result"]["limits"]
+        c.true(True, line)
+        del received[index]
+
+
+def rows():
+    found = []
+    for title, text in BLOCK.findall((ROOT / "docs/PROTOCOL.md").read_text(encoding="utf-8")):
+        lines = [line for line in text.splitlines() if line]
+        needs = ("posix",) if '"sh"' in text else ()
+        found.append(Row(f"the transcript of the document: {title}", lambda c, lines=lines: play(c, lines), needs,
+                         False))
+    return found
