@@ -119,6 +119,13 @@ static bool create(struct birth *birth, PROCESS_INFORMATION *out)
     DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | EXTENDED_STARTUPINFO_PRESENT;
     /* Without a list, inheritance would mean everything: then nothing is inherited. */
     BOOL inherits = birth->count > 0;
+    if (container == NULL && plan->token != NULL) {
+        info.StartupInfo.lpDesktop = (LPWSTR)(ULONG_PTR)plan->desktop; /* only read */
+        birth->failed = "CreateProcessAsUserW";
+        return sbx_win()->CreateProcessAsUserW(
+            plan->token, plan->program, plan->command_line, NULL, NULL, inherits,
+            flags | CREATE_NO_WINDOW, plan->environment, plan->directory, &info.StartupInfo, out);
+    }
     if (container == NULL) {
         birth->failed = "CreateProcessW";
         return sbx_win()->CreateProcessW(plan->program, plan->command_line, NULL, NULL, inherits,

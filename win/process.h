@@ -27,6 +27,8 @@ struct sbx_process_plan {
     HANDLE stream[3];         /* in, out, err: borrowed; one that is not open is left out */
     HANDLE job;
     const struct sbx_container *container; /* NULL: not boxed */
+    HANDLE token;           /* whose process it is; NULL: ours. A boxed one has its container's */
+    const wchar_t *desktop; /* with a token: where its windows would be */
 };
 
 /* Both handles are the caller's. */

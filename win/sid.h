@@ -19,6 +19,12 @@ enum sbx_known_sid {
     SBX_SID_SYSTEM,
     SBX_SID_ADMINISTRATORS,
     SBX_SID_TRUSTED_INSTALLER,
+    SBX_SID_NETWORK,         /* S-1-5-2: logged on from another machine */
+    SBX_SID_INTERACTIVE,     /* S-1-5-4 */
+    SBX_SID_ANONYMOUS,       /* S-1-5-7 */
+    SBX_SID_LOCAL_SERVICE,   /* S-1-5-19 */
+    SBX_SID_NETWORK_SERVICE, /* S-1-5-20 */
+    SBX_SID_GUESTS,
     SBX_SID_USERS,
     SBX_SID_AUTHENTICATED_USERS,
     SBX_SID_OWNER_RIGHTS,

@@ -11,6 +11,7 @@
 #include <psapi.h>
 #include <sddl.h>
 #include <userenv.h>
+#include <winsvc.h>
 #include <winternl.h>
 
 #include "common/base/err.h"

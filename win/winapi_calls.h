@@ -134,9 +134,49 @@
   X(user32,   BOX,    TRUTH,  BOOL,   GetUserObjectSecurity, (HANDLE object, PSECURITY_INFORMATION which, PSECURITY_DESCRIPTOR out, DWORD size, LPDWORD needed), (object, which, out, size, needed)) \
   X(kernel32, ALWAYS, SURE,   DWORD,  GetCurrentThreadId, (void), ())
 
+#define SBX_WINAPI_SERVICES(X) \
+  X(advapi32, ALWAYS, OBJECT, SC_HANDLE, OpenSCManagerW, (LPCWSTR machine, LPCWSTR database, DWORD access), (machine, database, access)) \
+  X(advapi32, ALWAYS, OBJECT, SC_HANDLE, CreateServiceW, (SC_HANDLE manager, LPCWSTR name, LPCWSTR display, DWORD access, DWORD type, DWORD start, DWORD severity, LPCWSTR image, LPCWSTR group, LPDWORD tag, LPCWSTR dependencies, LPCWSTR account, LPCWSTR password), (manager, name, display, access, type, start, severity, image, group, tag, dependencies, account, password)) \
+  X(advapi32, ALWAYS, OBJECT, SC_HANDLE, OpenServiceW, (SC_HANDLE manager, LPCWSTR name, DWORD access), (manager, name, access)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   CloseServiceHandle, (SC_HANDLE handle), (handle)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   ChangeServiceConfig2W, (SC_HANDLE service, DWORD which, LPVOID value), (service, which, value)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   QueryServiceConfigW, (SC_HANDLE service, LPQUERY_SERVICE_CONFIGW out, DWORD size, LPDWORD needed), (service, out, size, needed)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   QueryServiceConfig2W, (SC_HANDLE service, DWORD which, LPBYTE out, DWORD size, LPDWORD needed), (service, which, out, size, needed)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   QueryServiceStatusEx, (SC_HANDLE service, SC_STATUS_TYPE which, LPBYTE out, DWORD size, LPDWORD needed), (service, which, out, size, needed)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   SetServiceObjectSecurity, (SC_HANDLE service, SECURITY_INFORMATION which, PSECURITY_DESCRIPTOR value), (service, which, value)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   StartServiceW, (SC_HANDLE service, DWORD count, LPCWSTR *arguments), (service, count, arguments)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   ControlService, (SC_HANDLE service, DWORD control, LPSERVICE_STATUS out), (service, control, out)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   DeleteService, (SC_HANDLE service), (service)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   StartServiceCtrlDispatcherW, (const SERVICE_TABLE_ENTRYW *table), (table)) \
+  X(advapi32, ALWAYS, OBJECT, SERVICE_STATUS_HANDLE, RegisterServiceCtrlHandlerExW, (LPCWSTR name, LPHANDLER_FUNCTION_EX handler, LPVOID context), (name, handler, context)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   SetServiceStatus, (SERVICE_STATUS_HANDLE handle, LPSERVICE_STATUS status), (handle, status)) \
+  X(advapi32, ALWAYS, OBJECT, HANDLE, RegisterEventSourceW, (LPCWSTR machine, LPCWSTR name), (machine, name)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   DeregisterEventSource, (HANDLE log), (log)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   ReportEventW, (HANDLE log, WORD type, WORD category, DWORD id, PSID user, WORD count, DWORD data_size, LPCWSTR *texts, LPVOID data), (log, type, category, id, user, count, data_size, texts, data)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegCreateKeyExW, (HKEY parent, LPCWSTR name, DWORD reserved, LPWSTR type, DWORD options, REGSAM access, const LPSECURITY_ATTRIBUTES security, PHKEY out, LPDWORD disposition), (parent, name, reserved, type, options, access, security, out, disposition)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegOpenKeyExW, (HKEY parent, LPCWSTR name, DWORD options, REGSAM access, PHKEY out), (parent, name, options, access, out)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegSetValueExW, (HKEY key, LPCWSTR name, DWORD reserved, DWORD type, const BYTE *value, DWORD size), (key, name, reserved, type, value, size)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegDeleteKeyExW, (HKEY parent, LPCWSTR name, REGSAM view, DWORD reserved), (parent, name, view, reserved)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegCloseKey, (HKEY key), (key)) \
+  X(kernel32, ALWAYS, COUNT,  DWORD,  GetModuleFileNameW, (HMODULE module, LPWSTR out, DWORD size), (module, out, size))
+
+#define SBX_WINAPI_PEERS(X) \
+  X(kernel32, ALWAYS, FILED,  HANDLE, CreateNamedPipeW, (LPCWSTR name, DWORD mode, DWORD type, DWORD instances, DWORD out_size, DWORD in_size, DWORD wait_ms, LPSECURITY_ATTRIBUTES security), (name, mode, type, instances, out_size, in_size, wait_ms, security)) \
+  X(kernel32, ALWAYS, TRUTH,  BOOL,   ConnectNamedPipe, (HANDLE pipe, LPOVERLAPPED overlapped), (pipe, overlapped)) \
+  X(kernel32, ALWAYS, TRUTH,  BOOL,   DisconnectNamedPipe, (HANDLE pipe), (pipe)) \
+  X(kernel32, ALWAYS, TRUTH,  BOOL,   GetNamedPipeClientProcessId, (HANDLE pipe, PULONG id), (pipe, id)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   ImpersonateNamedPipeClient, (HANDLE pipe), (pipe)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   RevertToSelf, (void), ()) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   OpenThreadToken, (HANDLE thread, DWORD access, BOOL self, PHANDLE out), (thread, access, self, out)) \
+  X(advapi32, ALWAYS, TRUTH,  BOOL,   IsTokenRestricted, (HANDLE token), (token)) \
+  X(kernel32, ALWAYS, SURE,   HANDLE, GetCurrentThread, (void), ()) \
+  X(userenv,  ALWAYS, TRUTH,  BOOL,   CreateEnvironmentBlock, (LPVOID *out, HANDLE token, BOOL inherit), (out, token, inherit)) \
+  X(userenv,  ALWAYS, TRUTH,  BOOL,   DestroyEnvironmentBlock, (LPVOID block), (block)) \
+  X(userenv,  ALWAYS, TRUTH,  BOOL,   GetUserProfileDirectoryW, (HANDLE token, LPWSTR out, LPDWORD size), (token, out, size))
+
 #define SBX_WINAPI_CALLS(X) \
   SBX_WINAPI_HANDLES(X) SBX_WINAPI_PROCESSES(X) SBX_WINAPI_JOBS(X) SBX_WINAPI_TOKENS(X) \
-  SBX_WINAPI_FILES(X) SBX_WINAPI_CONSOLES(X)
+  SBX_WINAPI_FILES(X) SBX_WINAPI_CONSOLES(X) SBX_WINAPI_SERVICES(X) SBX_WINAPI_PEERS(X)
 /* clang-format on */
 
 #endif

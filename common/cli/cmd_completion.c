@@ -47,6 +47,7 @@ static bool add_operands(struct sbx_buf *out, enum sbx_command_id id)
         [SBX_CMD_COMPLETION] = "bash zsh fish powershell",
         [SBX_CMD_PROFILE] = "list show",
         [SBX_CMD_SCHEMA] = "manifest rpc",
+        [SBX_CMD_SERVICE] = "install uninstall start stop status run",
         [SBX_CMD_WORKSPACE] = "list add remove",
         [SBX_CMD_HELP] = "codes ",
     };

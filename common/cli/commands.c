@@ -87,6 +87,15 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
          "1.",
          "sbx selftest\nsbx selftest --group files\nsbx selftest --json > selftest.json",
          sbx_cmd_selftest},
+    [SBX_CMD_SERVICE] =
+        {SBX_CMD_SERVICE, "service", "[install | uninstall | start | stop | status | run]",
+         "the service of this machine: installed, started, stopped, looked at",
+         "On Windows install, as an administrator, registers the service with the system and its "
+         "event source; start and stop return when it has started or ended; uninstall removes "
+         "every trace; run is what the system itself starts. On other systems a package brings "
+         "the units of systemd or launchd, and their commands change the service; here only "
+         "status is answered. status exits with 0 when the service runs, else with 1.",
+         "sbx service status\nsbx service install", sbx_cmd_service},
     [SBX_CMD_SCHEMA] = {SBX_CMD_SCHEMA, "schema", "[manifest | rpc]",
                         "JSON Schema of the manifest, or of the service's messages", NULL,
                         "sbx schema > sbx.schema.json", sbx_cmd_schema},

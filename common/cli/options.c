@@ -9,7 +9,7 @@
 #define PLANNERS (RUNNERS | BIT(EXPLAIN) | BIT(WHY))
 #define REPORTERS                                                                                  \
     (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(WORKSPACE) |             \
-     BIT(DOCTOR) | BIT(SELFTEST) | BIT(VERSION) | BIT(HELP))
+     BIT(DOCTOR) | BIT(SELFTEST) | BIT(SERVICE) | BIT(VERSION) | BIT(HELP))
 
 const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
     [SBX_OPT_MANIFEST] =
