@@ -43,7 +43,7 @@ static bool make_name(wchar_t *out, size_t size)
     unsigned char random[RANDOM_BYTES];
     static const wchar_t digits[] = L"0123456789abcdef";
     static const wchar_t prefix[] = L"\\\\.\\pipe\\sbx-launcher-";
-    if (size < SBX_COUNT(prefix) + 2 * RANDOM_BYTES ||
+    if (size < SBX_COUNT(prefix) + (size_t)2 * RANDOM_BYTES ||
         !sbx_win()->SystemFunction036(random, sizeof random)) {
         return false;
     }

@@ -1,5 +1,5 @@
 /* The service asked about, started and stopped. */
-#include "win/service.h"
+#include "win/scm.h"
 
 #include "win/eventlog.h"
 #include "win/fault.h"
@@ -40,8 +40,8 @@ static enum sbx_code fail(struct sbx_err *err, DWORD raw, const char *call, cons
     return sbx_err_win32(err, raw, call, "%s", what);
 }
 
-enum sbx_code sbx_service_open(DWORD manager_access, DWORD service_access, SC_HANDLE *manager,
-                               SC_HANDLE *service, struct sbx_err *err)
+enum sbx_code sbx_scm_open(DWORD manager_access, DWORD service_access, SC_HANDLE *manager,
+                           SC_HANDLE *service, struct sbx_err *err)
 {
     SC_HANDLE opened = sbx_win()->OpenSCManagerW(NULL, NULL, manager_access);
     if (opened == NULL) {
@@ -131,7 +131,7 @@ static enum sbx_code await(SC_HANDLE service, DWORD wanted, SERVICE_STATUS_PROCE
 
 /* ---- stopping and starting -------------------------------------------------------------------- */
 
-enum sbx_code sbx_service_stop(SC_HANDLE service, struct sbx_err *err)
+enum sbx_code sbx_scm_stop(SC_HANDLE service, struct sbx_err *err)
 {
     SERVICE_STATUS_PROCESS status = {0};
     enum sbx_code code = await(service, SERVICE_RUNNING, &status, err);
@@ -154,21 +154,21 @@ enum sbx_code sbx_service_stop(SC_HANDLE service, struct sbx_err *err)
 
 static enum sbx_code stop(struct sbx_manager_report *report, struct sbx_err *err)
 {
-    AUTO_SERVICE manager = NULL;
-    AUTO_SERVICE service = NULL;
+    AUTO_SCM manager = NULL;
+    AUTO_SCM service = NULL;
     (void)report;
-    enum sbx_code code = sbx_service_open(SC_MANAGER_CONNECT, SERVICE_STOP | SERVICE_QUERY_STATUS,
-                                          &manager, &service, err);
-    return code == SBX_OK ? sbx_service_stop(service, err) : code;
+    enum sbx_code code = sbx_scm_open(SC_MANAGER_CONNECT, SERVICE_STOP | SERVICE_QUERY_STATUS,
+                                      &manager, &service, err);
+    return code == SBX_OK ? sbx_scm_stop(service, err) : code;
 }
 
 static enum sbx_code start(struct sbx_manager_report *report, struct sbx_err *err)
 {
-    AUTO_SERVICE manager = NULL;
-    AUTO_SERVICE service = NULL;
+    AUTO_SCM manager = NULL;
+    AUTO_SCM service = NULL;
     SERVICE_STATUS_PROCESS status;
-    enum sbx_code code = sbx_service_open(SC_MANAGER_CONNECT, SERVICE_START | SERVICE_QUERY_STATUS,
-                                          &manager, &service, err);
+    enum sbx_code code = sbx_scm_open(SC_MANAGER_CONNECT, SERVICE_START | SERVICE_QUERY_STATUS,
+                                      &manager, &service, err);
     if (code != SBX_OK) {
         return code;
     }
@@ -177,7 +177,7 @@ static enum sbx_code start(struct sbx_manager_report *report, struct sbx_err *er
         if (raw != ERROR_SERVICE_ALREADY_RUNNING) {
             return fail(err, raw, "StartServiceW", "cannot start the service");
         }
-        sbx_service_remark(report, "the service ran already");
+        sbx_scm_remark(report, "the service ran already");
     }
     return await(service, SERVICE_RUNNING, &status, err);
 }
@@ -218,10 +218,10 @@ static void describe(struct sbx_arena *arena, SC_HANDLE service, struct sbx_mana
 static enum sbx_code look(struct sbx_arena *arena, struct sbx_manager_report *report,
                           struct sbx_err *err)
 {
-    AUTO_SERVICE manager = NULL;
-    AUTO_SERVICE service = NULL;
+    AUTO_SCM manager = NULL;
+    AUTO_SCM service = NULL;
     report->has_events = sbx_eventlog_is_registered();
-    enum sbx_code code = sbx_service_open(
+    enum sbx_code code = sbx_scm_open(
         SC_MANAGER_CONNECT, SERVICE_QUERY_STATUS | SERVICE_QUERY_CONFIG, &manager, &service, err);
     if (code == SBX_E_NOT_FOUND && manager != NULL) {
         report->state = SBX_MANAGER_ABSENT;
@@ -247,7 +247,7 @@ enum sbx_code sbx_manager_status(struct sbx_arena *arena, struct sbx_manager_rep
     struct sbx_manager_report report = {0};
     enum sbx_code code = look(arena, &report, err);
     if (code == SBX_OK && report.state == SBX_MANAGER_ABSENT) {
-        sbx_service_remark(&report, "the service is not installed; sbx run needs none");
+        sbx_scm_remark(&report, "the service is not installed; sbx run needs none");
     }
     if (code == SBX_OK) {
         *out = report;
@@ -262,10 +262,10 @@ enum sbx_code sbx_manager_change(struct sbx_arena *arena, enum sbx_manager_verb 
     enum sbx_code code = SBX_E_INTERNAL;
     switch (verb) {
     case SBX_MANAGER_INSTALL:
-        code = sbx_service_install(arena, &report, err);
+        code = sbx_scm_install(arena, &report, err);
         break;
     case SBX_MANAGER_UNINSTALL:
-        code = sbx_service_uninstall(arena, &report, err);
+        code = sbx_scm_uninstall(arena, &report, err);
         break;
     case SBX_MANAGER_START:
         code = start(&report, err);

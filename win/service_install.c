@@ -1,5 +1,5 @@
 /* The service installed and removed: a table of steps, each with its undo. */
-#include "win/service.h"
+#include "win/scm.h"
 
 #include <wchar.h>
 
@@ -111,10 +111,10 @@ static enum sbx_code find_image(struct install *install, struct sbx_err *err)
 static enum sbx_code open_manager(struct install *install, struct sbx_err *err)
 {
     enum sbx_code code =
-        sbx_service_open(SC_MANAGER_CONNECT | SC_MANAGER_CREATE_SERVICE, SERVICE_QUERY_STATUS,
-                         &install->manager, &install->service, err);
+        sbx_scm_open(SC_MANAGER_CONNECT | SC_MANAGER_CREATE_SERVICE, SERVICE_QUERY_STATUS,
+                     &install->manager, &install->service, err);
     if (code == SBX_OK) {
-        sbx_service_close(&install->service);
+        sbx_scm_close(&install->service);
         (void)sbx_err_set(err, SBX_E_INVALID, "the service is installed already");
         return sbx_err_hint(err, "sbx service uninstall removes it");
     }
@@ -190,7 +190,7 @@ static enum sbx_code configure(struct install *install, struct sbx_err *err)
             return sbx_err_win32(err, raw, "ChangeServiceConfig2W", "cannot set %s of the service",
                                  settings[i].what);
         }
-        sbx_service_remark(
+        sbx_scm_remark(
             install->report,
             sbx_arena_printf(install->arena, "this Windows does not know %s", settings[i].what));
     }
@@ -223,8 +223,8 @@ static const struct step {
     {create, remove_service}, {configure, NULL},    {protect, NULL},
 };
 
-enum sbx_code sbx_service_install(struct sbx_arena *arena, struct sbx_manager_report *report,
-                                  struct sbx_err *err)
+enum sbx_code sbx_scm_install(struct sbx_arena *arena, struct sbx_manager_report *report,
+                              struct sbx_err *err)
 {
     struct install install = {.arena = arena, .report = report};
     enum sbx_code code = SBX_OK;
@@ -238,8 +238,8 @@ enum sbx_code sbx_service_install(struct sbx_arena *arena, struct sbx_manager_re
             steps[done].undo(&install);
         }
     }
-    sbx_service_close(&install.service);
-    sbx_service_close(&install.manager);
+    sbx_scm_close(&install.service);
+    sbx_scm_close(&install.manager);
     return code;
 }
 
@@ -247,15 +247,15 @@ enum sbx_code sbx_service_install(struct sbx_arena *arena, struct sbx_manager_re
 
 static enum sbx_code remove_installed(bool *was_there, struct sbx_err *err)
 {
-    AUTO_SERVICE manager = NULL;
-    AUTO_SERVICE service = NULL;
-    enum sbx_code code = sbx_service_open(
+    AUTO_SCM manager = NULL;
+    AUTO_SCM service = NULL;
+    enum sbx_code code = sbx_scm_open(
         SC_MANAGER_CONNECT, SERVICE_STOP | SERVICE_QUERY_STATUS | DELETE, &manager, &service, err);
     if (code == SBX_E_NOT_FOUND && manager != NULL) {
         return SBX_OK;
     }
     if (code == SBX_OK) {
-        code = sbx_service_stop(service, err);
+        code = sbx_scm_stop(service, err);
     }
     if (code == SBX_OK && !sbx_win()->DeleteService(service)) {
         DWORD raw = GetLastError();
@@ -267,8 +267,8 @@ static enum sbx_code remove_installed(bool *was_there, struct sbx_err *err)
     return code;
 }
 
-enum sbx_code sbx_service_uninstall(struct sbx_arena *arena, struct sbx_manager_report *report,
-                                    struct sbx_err *err)
+enum sbx_code sbx_scm_uninstall(struct sbx_arena *arena, struct sbx_manager_report *report,
+                                struct sbx_err *err)
 {
     (void)arena;
     bool had_service = false;
@@ -285,9 +285,8 @@ enum sbx_code sbx_service_uninstall(struct sbx_arena *arena, struct sbx_manager_
         code = sbx_eventlog_unregister(&had_source, err);
     }
     if (code == SBX_OK && !had_service) {
-        sbx_service_remark(report, had_source
-                                       ? "the service was not installed; its event source was"
-                                       : "the service was not installed");
+        sbx_scm_remark(report, had_source ? "the service was not installed; its event source was"
+                                          : "the service was not installed");
     }
     return code;
 }

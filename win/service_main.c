@@ -1,5 +1,5 @@
 /* The service as the service control manager starts it: says how it is, and serves. */
-#include "win/service.h"
+#include "win/scm.h"
 
 #include <wtsapi32.h>
 

@@ -153,7 +153,7 @@
   X(advapi32, ALWAYS, OBJECT, HANDLE, RegisterEventSourceW, (LPCWSTR machine, LPCWSTR name), (machine, name)) \
   X(advapi32, ALWAYS, TRUTH,  BOOL,   DeregisterEventSource, (HANDLE log), (log)) \
   X(advapi32, ALWAYS, TRUTH,  BOOL,   ReportEventW, (HANDLE log, WORD type, WORD category, DWORD id, PSID user, WORD count, DWORD data_size, LPCWSTR *texts, LPVOID data), (log, type, category, id, user, count, data_size, texts, data)) \
-  X(advapi32, ALWAYS, CODE,   LSTATUS, RegCreateKeyExW, (HKEY parent, LPCWSTR name, DWORD reserved, LPWSTR type, DWORD options, REGSAM access, const LPSECURITY_ATTRIBUTES security, PHKEY out, LPDWORD disposition), (parent, name, reserved, type, options, access, security, out, disposition)) \
+  X(advapi32, ALWAYS, CODE,   LSTATUS, RegCreateKeyExW, (HKEY parent, LPCWSTR name, DWORD reserved, LPWSTR type, DWORD options, REGSAM access, LPSECURITY_ATTRIBUTES security, PHKEY out, LPDWORD disposition), (parent, name, reserved, type, options, access, security, out, disposition)) \
   X(advapi32, ALWAYS, CODE,   LSTATUS, RegOpenKeyExW, (HKEY parent, LPCWSTR name, DWORD options, REGSAM access, PHKEY out), (parent, name, options, access, out)) \
   X(advapi32, ALWAYS, CODE,   LSTATUS, RegSetValueExW, (HKEY key, LPCWSTR name, DWORD reserved, DWORD type, const BYTE *value, DWORD size), (key, name, reserved, type, value, size)) \
   X(advapi32, ALWAYS, CODE,   LSTATUS, RegDeleteKeyExW, (HKEY parent, LPCWSTR name, REGSAM view, DWORD reserved), (parent, name, view, reserved)) \

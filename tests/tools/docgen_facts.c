@@ -37,6 +37,8 @@ const struct docgen_fact docgen_environment[] = {
     {"SBX_ALLOW_NO_SANDBOX",
      "`1` or `true` (in any case) is one of the two keys for running without a "
      "sandbox; any other value is ignored"},
+    {"SBX_SOCKET", "where `service status` looks for the service first, but on Windows; then in "
+                   "`XDG_RUNTIME_DIR`, then in `/run/sbx`"},
     {"SBX_LOG",
      "`error`, `warn`, `info`, `debug` or `off`: how sbx came to its decisions, on standard error"},
     {"NO_COLOR", "any value but the empty one: no colours"},

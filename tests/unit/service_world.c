@@ -250,7 +250,7 @@ static bool *key_of(LPCWSTR name)
 }
 
 static LSTATUS WINAPI create_key(HKEY parent, LPCWSTR name, DWORD reserved, LPWSTR type,
-                                 DWORD options, REGSAM access, const LPSECURITY_ATTRIBUTES security,
+                                 DWORD options, REGSAM access, LPSECURITY_ATTRIBUTES security,
                                  PHKEY out, LPDWORD disposition)
 {
     (void)reserved;
