@@ -21,5 +21,6 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
   ${PROJECT_SOURCE_DIR}/installer/linux/debian/postinst ${PROJECT_SOURCE_DIR}/installer/linux/debian/prerm
-  ${PROJECT_SOURCE_DIR}/installer/linux/debian/postrm ${PROJECT_SOURCE_DIR}/installer/linux/debian/conffiles)
+  ${PROJECT_SOURCE_DIR}/installer/linux/debian/postrm ${PROJECT_SOURCE_DIR}/installer/linux/debian/conffiles
+  ${PROJECT_SOURCE_DIR}/installer/linux/debian/triggers)
 set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/cmake/package_deb_files.cmake)

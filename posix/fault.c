@@ -35,6 +35,7 @@ static const struct sbx_fault_row rows[] = {
     {ETXTBSY, SBX_E_DENIED, "somebody is writing to it"},
     {E2BIG, SBX_E_DENIED, "arguments and environment are too long"},
     {ESTALE, SBX_E_IO, "the file server has lost it"},
+    {ENOSYS, SBX_E_IO, "the kernel does not have this call, or a filter hides it"},
     {EBUSY, SBX_E_IO, "it is in use"},
 };
 

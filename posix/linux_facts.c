@@ -38,6 +38,7 @@ void sbx_os_facts(struct sbx_arena *arena, struct sbx_facts *out)
     out->is_root = geteuid() == 0;
     out->landlock_abi = landlock_abi();
     out->has_seccomp = has_seccomp();
+    out->is_filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == SECCOMP_MODE_FILTER;
     out->cgroup = sbx_cgroup_usable();
     const struct sbx_userns_obstacle *obstacle = sbx_userns_find_obstacle();
     out->userns_obstacle = obstacle == NULL ? NULL : obstacle->what;

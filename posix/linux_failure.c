@@ -7,6 +7,9 @@
 
 #include "posix/explain_exec.h"
 #include "posix/fault.h"
+#include "posix/linux_userns.h"
+
+#include "common/policy/question.h"
 
 #include "common/base/banned.h"
 
@@ -71,6 +74,13 @@ static enum sbx_code exec_failed(const struct sbx_launch *launch, int raw, struc
             return sbx_err_hint(err, "make it readable: -r %s, or fs_read_allow in the manifest",
                                 launch->program);
         }
+        if (sbx_policy_hides(launch->plan->policy, &decision, path)) {
+            (void)sbx_err_os(err, SBX_E_NOT_FOUND, SBX_OS_ERRNO, raw, "execve",
+                             "\"%s\" exists, but \"%s\" is private and empty in the box",
+                             launch->program, decision.rule->path.text);
+            return sbx_err_hint(err, "show it to the box: -r %s, or fs_read_allow in the manifest",
+                                launch->program);
+        }
     }
     return sbx_explain_exec(launch->program, raw, err);
 }
@@ -102,6 +112,17 @@ static enum sbx_code inside_failed(const struct sbx_launch *launch, const struct
                       sbx_errno_text(report->raw));
 }
 
+/* The one step that machines forbid. The kernel calls the end of a limit "no space left". */
+static enum sbx_code namespaces_failed(int raw, struct sbx_err *err)
+{
+    bool is_limit = raw == ENOSPC || raw == EUSERS;
+    (void)sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, raw, "clone3",
+                     "cannot make the namespaces of the box: %s",
+                     is_limit ? "the limit on user namespaces is reached" : sbx_errno_text(raw));
+    struct sbx_userns_trouble trouble = sbx_userns_find_trouble(err->text, true);
+    return sbx_err_hint(err, "%s", sbx_userns_remedy(&trouble));
+}
+
 enum sbx_code sbx_launch_failed(const struct sbx_launch *launch, const struct sbx_report *report,
                                 struct sbx_err *err)
 {
@@ -120,9 +141,7 @@ enum sbx_code sbx_launch_failed(const struct sbx_launch *launch, const struct sb
                           sbx_errno_text(report->raw));
     case SBX_BIRTH_FORK:
         if (launch->box.fork != NULL) {
-            return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, "clone3",
-                              "cannot make the namespaces of the box: %s",
-                              sbx_errno_text(report->raw));
+            return namespaces_failed(report->raw, err);
         }
         return sbx_err_os(err, SBX_E_IO, SBX_OS_ERRNO, report->raw, "fork",
                           "cannot start a process: %s", sbx_errno_text(report->raw));

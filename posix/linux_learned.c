@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/os.h"
@@ -31,17 +32,22 @@ static const char *circumstances(struct sbx_arena *arena, const char *about)
     struct sbx_err ignored = {0};
     char own[64] = "";
     char self[PATH_MAX] = "";
+    struct stat root = {0};
     if (sbx_os_read_file(arena, "/proc/sys/kernel/random/boot_id", 64, &boot, NULL, &ignored) !=
         SBX_OK) {
         return NULL;
     }
     ssize_t got = readlink("/proc/self/ns/user", own, sizeof own - 1);
     own[got > 0 ? got : 0] = '\0';
-    if (!sbx_system_self(self, sizeof self) || strchr(self, '\n') != NULL) {
+    /* A container may share the home and the user namespace, and forbid what the host allows. */
+    if (stat("/", &root) != 0 || !sbx_system_self(self, sizeof self) ||
+        strchr(self, '\n') != NULL) {
         return NULL;
     }
-    return sbx_arena_printf(arena, "sbx %s %s uid %lu %s boot %.36s %s\n", SBX_VERSION, self,
-                            (unsigned long)geteuid(), own, boot.ptr, about);
+    return sbx_arena_printf(arena, "sbx %s %s uid %lu %s root %llx:%llx boot %.36s %s\n",
+                            SBX_VERSION, self, (unsigned long)geteuid(), own,
+                            (unsigned long long)root.st_dev, (unsigned long long)root.st_ino,
+                            boot.ptr, about);
 }
 
 const char *sbx_learned_recall(struct sbx_arena *arena, const char *name, const char *about)

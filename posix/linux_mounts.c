@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "posix/fault.h"
@@ -165,6 +166,11 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
     if (fstat(fd, &info) != 0 || (!is_real && !sbx_fd_name(fd, name))) {
         int raw = errno;
         return sbx_err_errno(making->err, raw, "fstat", "cannot look at \"%s\"", path);
+    }
+    /* What is mounted read-only outside cannot be written inside either, and says so itself. */
+    struct statvfs system;
+    if (kind == SBX_MOUNT_WRITE && fstatvfs(fd, &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
+        kind = SBX_MOUNT_READ;
     }
     struct sbx_mount *mount = push(making, kind, is_real ? path : name);
     if (mount == NULL) {

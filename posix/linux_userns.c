@@ -77,7 +77,8 @@ struct sbx_userns_trouble sbx_userns_find_trouble(const char *said, bool is_nati
                                        is_native};
 }
 
-#define LANDLOCK ", or use SBX_SANDBOX=landlock"
+/* It needs no namespaces, but cannot keep protected names below what is writable. */
+#define LANDLOCK ", or run with what Landlock alone can hold: --mode read-only"
 
 const char *sbx_userns_remedy(const struct sbx_userns_trouble *trouble)
 {

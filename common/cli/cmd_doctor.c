@@ -1,5 +1,8 @@
 /* sbx doctor: what this machine can enforce, what is missing, and the exact remedy. Changes nothing. */
 #include "common/cli/report.h"
+
+#include <string.h>
+
 #include "common/run/trust.h"
 
 #include "common/base/banned.h"
@@ -48,6 +51,11 @@ static void platform_rows(struct doctor *d)
             "run sbx as an ordinary user where you can");
     else
         add(d, "platform", "root", ROW_OK, "sbx runs as an ordinary user", NULL);
+    if (d->facts.is_filtered)
+        add(d, "platform", "nested", ROW_WARN,
+            "sbx runs below a filter of system calls, as in a container or another sandbox, which "
+            "may forbid what a box needs",
+            "start sbx outside of it, or allow there what fails below");
 }
 
 static void linux_rows(struct doctor *d)
@@ -200,6 +208,31 @@ static void switch_rows(struct doctor *d)
         "unset it");
 }
 
+/* Without a place to remember, boxes work: only slower, and no manifest can be trusted. */
+static void state_row(struct doctor *d)
+{
+    struct sbx_arena *arena = &d->cli->arena;
+    const struct sbx_path *place = &d->context.state_dir;
+    const struct sbx_path *home = &d->context.home;
+    bool may_write = true;
+    /* Before the first run it is not there, and nothing above it but the home need be. */
+    bool is_known = place->len > 0 && (sbx_os_may(place->text, true, &may_write) ||
+                                       (strncmp(place->text, home->text, home->len) == 0 &&
+                                        sbx_os_may(home->text, true, &may_write)));
+    if (place->len == 0)
+        add(d, "config", "state", ROW_WARN,
+            "no home directory: nothing can be remembered, and no manifest trusted",
+            "set HOME to a directory of yours");
+    else if (is_known && !may_write)
+        add(d, "config", "state", ROW_WARN,
+            sbx_arena_printf(
+                arena, "%s cannot be written: nothing can be remembered, and no manifest trusted",
+                place->text),
+            d->context.platform == SBX_WINDOWS
+                ? "give yourself the right to write there"
+                : "make it writable, or name another directory with XDG_STATE_HOME");
+}
+
 static void file_rows(struct doctor *d)
 {
     struct sbx_cli *cli = d->cli;
@@ -223,6 +256,7 @@ static void file_rows(struct doctor *d)
     else
         add(d, "config", "trust", ROW_OK,
             sbx_arena_printf(&cli->arena, "%zu trusted manifests", store.count), NULL);
+    state_row(d);
 }
 
 /* `sbx` is also the name of another product's program. */

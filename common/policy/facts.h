@@ -46,6 +46,8 @@ struct sbx_facts {
     bool is_root;
     unsigned landlock_abi; /* 0: not available */
     bool has_seccomp;
+    bool
+        is_filtered; /* a filter of system calls is on sbx itself: a container's, or another sandbox's */
     /* A setting of this machine that keeps the caller from making user namespaces, and how to change it; NULL:
      * none is known. */
     const char *userns_obstacle, *userns_remedy;

@@ -17,7 +17,8 @@ static void add_path(struct sbx_path path, struct sbx_buf *out)
 
 /* ---- why ---- */
 
-static void because_rule(const struct sbx_rule *rule, bool is_hidden, struct sbx_buf *out)
+static void because_rule(const struct sbx_rule *rule, bool is_hidden, bool is_refused_outside,
+                         struct sbx_buf *out)
 {
     const char *what = rule->access == SBX_ACCESS_READ ? "is read-only in this box" : NULL;
     if (rule->access == SBX_ACCESS_NONE) what = "is closed in this box";
@@ -25,8 +26,10 @@ static void because_rule(const struct sbx_rule *rule, bool is_hidden, struct sbx
     if (rule->by == SBX_BY_ADMINISTRATOR) what = "is closed by the administrator";
     if (rule->by == SBX_BY_SBX) what = "belongs to sbx";
     if (what == NULL) {
-        sbx_buf_add_text(out, "the box refused it, although the plan allows that name; a link may "
-                              "lead elsewhere");
+        sbx_buf_add_text(out, is_refused_outside
+                                  ? "this box allows it, the host does not"
+                                  : "the box refused it, although the plan allows that name; a "
+                                    "link may lead elsewhere");
         return;
     }
     add_path(rule->path, out);
@@ -46,7 +49,8 @@ static void because_path(const struct sbx_policy *policy, const struct sbx_suspe
         sbx_buf_add_text(out, ": ");
         sbx_buf_add_visible(out, sbx_str(decision->protection->reason), false);
     } else if (decision->rule != NULL) {
-        because_rule(decision->rule, sbx_policy_hides(policy, decision, suspect->path), out);
+        because_rule(decision->rule, sbx_policy_hides(policy, decision, suspect->path),
+                     suspect->is_refused_outside, out);
     } else {
         sbx_buf_add_text(out, "no rule grants it, so it is not in this box");
     }

@@ -13,9 +13,11 @@
 static enum sbx_code store_path(struct sbx_arena *arena, const struct sbx_context *context,
                                 struct sbx_path *out, struct sbx_err *err)
 {
-    if (context->state_dir.len == 0)
-        return sbx_err_set(err, SBX_E_NOT_FOUND,
-                           "the caller has no home directory for the trust store");
+    if (context->state_dir.len == 0) {
+        (void)sbx_err_set(err, SBX_E_NOT_FOUND,
+                          "the caller has no home directory for the trust store");
+        return sbx_err_hint(err, "set HOME to a directory of yours");
+    }
     enum sbx_path_problem problem =
         sbx_path_join(arena, context->state_dir, sbx_str(STORE_NAME), out);
     if (problem != SBX_PATH_OK)
@@ -162,7 +164,12 @@ enum sbx_code sbx_trust_change(struct sbx_arena *arena, const struct sbx_context
     code = sbx_trust_load(arena, context, &store, err);
     if (code != SBX_OK) return code;
     struct change change = {path, digest, false};
-    code = sbx_os_update_file(arena, file.text, STORE_MAX_BYTES, change_store, &change, err);
+    struct sbx_err fault = {0};
+    code = sbx_os_update_file(arena, file.text, STORE_MAX_BYTES, change_store, &change, &fault);
+    if (code != SBX_OK && fault.hint[0] == '\0' && file.rules == SBX_PATH_POSIX)
+        code = sbx_err_hint(&fault, "make room and the right to write there, or name another "
+                                    "directory with XDG_STATE_HOME");
+    if (code != SBX_OK && err != NULL) *err = fault;
     if (code == SBX_OK && changed != NULL) *changed = change.changed;
     return code;
 }
