@@ -9,8 +9,6 @@
 #include "posix/fault.h"
 #include "posix/linux_userns.h"
 
-#include "common/policy/question.h"
-
 #include "common/base/banned.h"
 
 struct step {
@@ -74,7 +72,7 @@ static enum sbx_code exec_failed(const struct sbx_launch *launch, int raw, struc
             return sbx_err_hint(err, "make it readable: -r %s, or fs_read_allow in the manifest",
                                 launch->program);
         }
-        if (sbx_policy_hides(launch->plan->policy, &decision, path)) {
+        if (decision.rule != NULL && decision.rule->kind == SBX_RULE_TMPFS) {
             (void)sbx_err_os(err, SBX_E_NOT_FOUND, SBX_OS_ERRNO, raw, "execve",
                              "\"%s\" exists, but \"%s\" is private and empty in the box",
                              launch->program, decision.rule->path.text);

@@ -168,8 +168,8 @@ static enum sbx_code add_host(struct making *making, enum sbx_mount_kind kind, c
         return sbx_err_errno(making->err, raw, "fstat", "cannot look at \"%s\"", path);
     }
     /* What is mounted read-only outside cannot be written inside either, and says so itself. */
-    struct statvfs system;
-    if (kind == SBX_MOUNT_WRITE && fstatvfs(fd, &system) == 0 && (system.f_flag & ST_RDONLY) != 0) {
+    struct statvfs whole;
+    if (kind == SBX_MOUNT_WRITE && fstatvfs(fd, &whole) == 0 && (whole.f_flag & ST_RDONLY) != 0) {
         kind = SBX_MOUNT_READ;
     }
     struct sbx_mount *mount = push(making, kind, is_real ? path : name);
