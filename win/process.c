@@ -8,17 +8,29 @@
 
 enum { ATTRIBUTES_MAX = 5 };
 
+/* What C runtimes pass on in a field that Windows leaves to them: how many, a byte of flags for each, the handles. The
+ * first three stay the standard ones. */
+#pragma pack(push, 1)
+struct descriptors {
+    DWORD count;
+    BYTE flags[4];
+    HANDLE handles[4];
+};
+#pragma pack(pop)
+enum { DESCRIPTOR_IS_OPEN = 0x01, DESCRIPTOR_IS_PIPE = 0x08 };
+
 /* Everything that the list of attributes points to: it must live as long as the list. */
 struct birth {
     const struct sbx_process_plan *plan;
-    HANDLE stream[3]; /* inheritable copies; NULL where there is none */
-    HANDLE listed[3]; /* the same without gaps */
+    HANDLE stream[4]; /* inheritable copies; NULL where there is none */
+    HANDLE listed[4]; /* the same without gaps */
     DWORD count;
     HANDLE job[1];
     bool is_job_late;
     SECURITY_CAPABILITIES security;
     DWORD64 mitigations;
     const char *failed; /* the call that did */
+    struct descriptors descriptors;
     LPPROC_THREAD_ATTRIBUTE_LIST list;
     _Alignas(16) unsigned char room[1024];
 };
@@ -28,12 +40,13 @@ struct birth {
 static bool copy_streams(struct birth *birth)
 {
     HANDLE self = sbx_win()->GetCurrentProcess();
-    for (size_t i = 0; i < 3; i++) {
-        if (!sbx_handle_is_open(birth->plan->stream[i])) {
+    for (size_t i = 0; i < SBX_COUNT(birth->stream); i++) {
+        HANDLE given = i < 3 ? birth->plan->stream[i] : birth->plan->extra;
+        if (!sbx_handle_is_open(given)) {
             continue;
         }
-        if (!sbx_win()->DuplicateHandle(self, birth->plan->stream[i], self, &birth->stream[i], 0,
-                                        TRUE, DUPLICATE_SAME_ACCESS)) {
+        if (!sbx_win()->DuplicateHandle(self, given, self, &birth->stream[i], 0, TRUE,
+                                        DUPLICATE_SAME_ACCESS)) {
             birth->failed = "DuplicateHandle";
             return false;
         }
@@ -98,7 +111,7 @@ static void release(struct birth *birth)
     if (birth->list != NULL) {
         sbx_win()->DeleteProcThreadAttributeList(birth->list);
     }
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < SBX_COUNT(birth->stream); i++) {
         sbx_handle_close(&birth->stream[i]);
     }
     SetLastError(saved);
@@ -119,6 +132,16 @@ static bool create(struct birth *birth, PROCESS_INFORMATION *out)
     DWORD flags = CREATE_SUSPENDED | CREATE_UNICODE_ENVIRONMENT | EXTENDED_STARTUPINFO_PRESENT;
     /* Without a list, inheritance would mean everything: then nothing is inherited. */
     BOOL inherits = birth->count > 0;
+    if (birth->stream[3] != NULL) {
+        birth->descriptors =
+            (struct descriptors){.count = 4,
+                                 .flags = {0, 0, 0, DESCRIPTOR_IS_OPEN | DESCRIPTOR_IS_PIPE},
+                                 .handles = {INVALID_HANDLE_VALUE, INVALID_HANDLE_VALUE,
+                                             INVALID_HANDLE_VALUE, birth->stream[3]}};
+        info.StartupInfo.cbReserved2 = sizeof birth->descriptors;
+        info.StartupInfo.lpReserved2 = (BYTE *)&birth->descriptors;
+    }
+    flags |= plan->is_hidden ? CREATE_NO_WINDOW : 0;
     if (container == NULL && plan->token != NULL) {
         info.StartupInfo.lpDesktop = (LPWSTR)(ULONG_PTR)plan->desktop; /* only read */
         birth->failed = "CreateProcessAsUserW";

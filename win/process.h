@@ -25,6 +25,8 @@ struct sbx_process_plan {
     wchar_t *environment;
     const wchar_t *directory; /* NULL: ours */
     HANDLE stream[3];         /* in, out, err: borrowed; one that is not open is left out */
+    HANDLE extra;             /* likewise, as descriptor 3 of its C runtime */
+    bool is_hidden;           /* no console window, where there is no console to share */
     HANDLE job;
     const struct sbx_container *container; /* NULL: not boxed */
     HANDLE token;           /* whose process it is; NULL: ours. A boxed one has its container's */

@@ -71,6 +71,7 @@ int sbx_cmd_workspace(struct sbx_cli *cli);
 int sbx_cmd_doctor(struct sbx_cli *cli);
 int sbx_cmd_selftest(struct sbx_cli *cli);
 int sbx_cmd_service(struct sbx_cli *cli);
+int sbx_cmd_mcp(struct sbx_cli *cli);
 int sbx_cmd_schema(struct sbx_cli *cli);
 int sbx_cmd_completion(struct sbx_cli *cli);
 int sbx_cmd_version(struct sbx_cli *cli);

@@ -96,6 +96,14 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
          "the units of systemd or launchd, and their commands change the service; here only "
          "status is answered. status exits with 0 when the service runs, else with 1.",
          "sbx service status\nsbx service install", sbx_cmd_service},
+    [SBX_CMD_MCP] =
+        {SBX_CMD_MCP, "mcp", "[OPTION…]", "boxes as a tool of an agent's host (MCP, stdio)",
+         "Speaks the Model Context Protocol on standard input and output until the input ends. "
+         "The tools are run and explain; docs/MCP.md has the settings of hosts. Manifest and "
+         "options are the ceiling: a model may ask for less, never for more. The manifest is "
+         "looked for from the directory where sbx mcp is started, whatever directory a command "
+         "runs in.",
+         "sbx mcp\nsbx mcp --mode read-only -t 2m\nsbx mcp -f agent.toml", sbx_cmd_mcp},
     [SBX_CMD_SCHEMA] = {SBX_CMD_SCHEMA, "schema", "[manifest | rpc]",
                         "JSON Schema of the manifest, or of the service's messages", NULL,
                         "sbx schema > sbx.schema.json", sbx_cmd_schema},

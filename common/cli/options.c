@@ -7,6 +7,7 @@
 #define ALL_COMMANDS ((1u << SBX_CMD_COUNT) - 1)
 #define RUNNERS (BIT(RUN) | BIT(SHELL))
 #define PLANNERS (RUNNERS | BIT(EXPLAIN) | BIT(WHY))
+#define POLICIES (PLANNERS | BIT(MCP)) /* whose options are a policy */
 #define REPORTERS                                                                                  \
     (PLANNERS | BIT(VERIFY) | BIT(INIT) | BIT(PROFILE) | BIT(TRUST) | BIT(WORKSPACE) |             \
      BIT(DOCTOR) | BIT(SELFTEST) | BIT(SERVICE) | BIT(VERSION) | BIT(HELP))
@@ -15,9 +16,9 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
     [SBX_OPT_MANIFEST] =
         {SBX_OPT_MANIFEST, "manifest", 'f', "FILE",
          "use this manifest (TOML, or JSON by its .json name; - is standard input)",
-         PLANNERS | BIT(WORKSPACE)},
+         POLICIES | BIT(WORKSPACE)},
     [SBX_OPT_NO_MANIFEST] = {SBX_OPT_NO_MANIFEST, "no-manifest", 0, NULL,
-                             "do not look for sbx.toml", PLANNERS | BIT(WORKSPACE)},
+                             "do not look for sbx.toml", POLICIES | BIT(WORKSPACE)},
     [SBX_OPT_PLATFORM] = {SBX_OPT_PLATFORM, "platform", 0, "NAME",
                           "plan for linux, macos or windows instead of this machine",
                           BIT(EXPLAIN) | BIT(WHY) | BIT(VERIFY) | BIT(PROFILE)},
@@ -83,7 +84,7 @@ static const struct sbx_name *words_of(enum sbx_option_id id)
 
 static bool takes_keys(enum sbx_command_id command)
 {
-    return (PLANNERS & (1u << command)) != 0;
+    return (POLICIES & (1u << command)) != 0;
 }
 
 static bool option_at(enum sbx_command_id command, size_t *index, struct sbx_flag_view *out)

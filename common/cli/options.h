@@ -20,6 +20,7 @@ enum sbx_command_id {
     SBX_CMD_DOCTOR,
     SBX_CMD_SELFTEST,
     SBX_CMD_SERVICE,
+    SBX_CMD_MCP,
     SBX_CMD_SCHEMA,
     SBX_CMD_COMPLETION,
     SBX_CMD_VERSION,
@@ -88,7 +89,9 @@ struct sbx_cli_args {
     const char *values[SBX_OPT_COUNT]; /* of options that take one */
     bool given[SBX_OPT_COUNT];
     struct sbx_manifest flags; /* key flags; findings say what was wrong with them */
-    const char *const *rest;   /* the command to run, or the operands; NULL-terminated */
+    const char *const *words;  /* all of it, as typed after the command's name */
+    size_t word_count;
+    const char *const *rest; /* the command to run, or the operands; NULL-terminated */
     size_t rest_count;
 };
 

@@ -197,7 +197,7 @@ enum sbx_code sbx_cli_parse(struct sbx_arena *arena, enum sbx_command_id command
                             const char *const *argv, struct sbx_findings *findings,
                             struct sbx_cli_args *out, struct sbx_err *err)
 {
-    *out = (struct sbx_cli_args){.command = command};
+    *out = (struct sbx_cli_args){.command = command, .words = argv, .word_count = (size_t)argc};
     struct parser p = {
         .arena = arena, .findings = findings, .args = out, .err = err, .argc = argc, .argv = argv};
     bool runs_something = command == SBX_CMD_RUN || command == SBX_CMD_EXPLAIN;
