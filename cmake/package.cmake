@@ -15,6 +15,11 @@ endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   # Where AppArmor lets only named programs make user namespaces; it does nothing elsewhere.
   install(FILES installer/linux/apparmor/sbx DESTINATION ${CMAKE_INSTALL_SYSCONFDIR}/apparmor.d)
+  # Units of the service: those of the system, and in "user" those of a user's own. None is switched on.
+  file(GLOB units CONFIGURE_DEPENDS installer/linux/systemd/*.service installer/linux/systemd/*.socket)
+  file(GLOB user_units CONFIGURE_DEPENDS installer/linux/systemd/user/*.service installer/linux/systemd/user/*.socket)
+  install(FILES ${units} DESTINATION lib/systemd/system)
+  install(FILES ${user_units} DESTINATION lib/systemd/user)
 endif()
 
 # The completions are what the program itself prints, so they cannot differ from its option table.
@@ -46,6 +51,8 @@ set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_VERBATIM_VARIABLES ON)
 set(CPACK_THREADS 1)
+# The programs and their papers; what belongs to a component of its own (dev) is not among them.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${PROJECT_BINARY_DIR};sbx;Unspecified;/")
 string(TOLOWER "${CMAKE_SYSTEM_NAME}" system)
 set(CPACK_PACKAGE_FILE_NAME sbx-${PROJECT_VERSION}-${system}-${CMAKE_SYSTEM_PROCESSOR})
 if(WIN32)
