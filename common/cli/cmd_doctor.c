@@ -23,6 +23,7 @@ struct doctor {
     struct sbx_context context;
     struct sbx_ceiling ceiling;
     struct sbx_facts facts;
+    const char *works; /* the first backend that does; NULL: none so far */
     struct doctor_row *rows;
     size_t count, capacity;
     bool failed_memory;
@@ -120,9 +121,17 @@ static void backend_row(struct doctor *d, enum sbx_backend_id id)
     if (probe.state == SBX_PROBE_PASSED && probe.note != NULL)
         add(d, "backends", sbx_arena_printf(arena, "%s-note", name), ROW_WARN, probe.note,
             probe.remedy);
-    if (probe.state != SBX_PROBE_PASSED)
-        add(d, "backends", name, probe.state == SBX_PROBE_NOT_BUILT ? ROW_SKIP : ROW_WARN,
-            probe.reason == NULL ? "it cannot be used" : probe.reason, probe.remedy);
+    if (probe.state == SBX_PROBE_PASSED) {
+        d->works = d->works == NULL ? name : d->works;
+        return;
+    }
+    const char *reason = probe.reason == NULL ? "it cannot be used" : probe.reason;
+    if (probe.state != SBX_PROBE_NOT_BUILT && d->works != NULL)
+        add(d, "backends", name, ROW_SKIP,
+            sbx_arena_printf(arena, "%s; not needed, %s works", reason, d->works), NULL);
+    else
+        add(d, "backends", name, probe.state == SBX_PROBE_NOT_BUILT ? ROW_SKIP : ROW_WARN, reason,
+            probe.remedy);
 }
 
 static void backend_rows(struct doctor *d)

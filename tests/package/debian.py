@@ -54,6 +54,8 @@ def _(t):
     rows = report.get("rows", [])
     t.true(len(rows) > 10, report)
     t.equal([row for row in rows if row["status"] == "fail"], [])
+    backends = {row["id"]: row["status"] for row in rows if row["group"] == "backends"}
+    t.equal({name: status for name, status in backends.items() if status == "warn"}, {}, "nothing more is asked for")
 
 
 @promise("git works in an ordinary user's box, and the box is one")
