@@ -134,6 +134,21 @@ bool sbx_os_is_terminal(enum sbx_stream stream);
 /* True when the terminal understands ANSI sequences (switched on where the console needs it). */
 bool sbx_os_terminal_colours(enum sbx_stream stream);
 
+/* ---- waiting for a connection, and for the caller's signals meanwhile ---- */
+
+/* From here on signals that end or interrupt are caught; what the caller of sbx ignored stays ignored. One at a time. */
+enum sbx_code sbx_os_watch_begin(struct sbx_err *err) SBX_MUST_USE;
+void sbx_os_watch_end(void);
+
+/* Waits until `pollable` (a descriptor, a handle on Windows) can be read, or with is_writing also written, or until there is input: NULL.
+ * Or for a signal: its name without SIG ("INT"). */
+const char *sbx_os_watch_wait(intptr_t pollable, bool is_writing);
+
+/* Can the standard streams be passed to another process as they are? Else they are carried by sbx, and *out gets a piece of standard
+ * input, none at its end; false: nothing has come yet. A piece lives until the next call. */
+bool sbx_os_watch_passes(void);
+bool sbx_os_watch_input(struct sbx_str *out);
+
 /* ---- threads ---- */
 
 /* Room for a pthread mutex or an SRWLOCK; zero is unlocked. */

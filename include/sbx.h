@@ -171,6 +171,7 @@ struct sbx_client_run_options {
     const char *manifest_file; /* absolute path */
     const char *mode;          /* "workspace-write", … instead of the manifest's */
     const char *profile;       /* "strict", … */
+    const char *sandbox;       /* as SBX_SANDBOX of `sbx run`, which the library does not read */
     const char *session;       /* from session.open */
     const char *label;         /* for lists and logs */
     int64_t timeout_ms;        /* 0: the manifest's */
@@ -181,7 +182,9 @@ struct sbx_client_run_options {
     const int
         *fds; /* three descriptors that become the command's own streams, or NULL; they stay the
                              caller's. Then there are no events of streams. POSIX */
-    int rows, cols;      /* both set: a terminal of that size */
+    int rows, cols; /* both set: a terminal of that size */
+    bool
+        allows_no_sandbox; /* as SBX_ALLOW_NO_SANDBOX: with `sandbox` "none" nothing isolates the command */
     bool wants_evidence; /* the outcome has what was read back of the box */
     bool
         has_own_credit; /* nothing comes until sbx_client_credit; else taking an event gives it back */

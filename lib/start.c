@@ -109,7 +109,8 @@ static int check_options(const struct sbx_client_run_options *options,
                          struct sbx_client_error *error)
 {
     const char *const texts[] = {options->cwd,     options->manifest_file, options->mode,
-                                 options->profile, options->session,       options->label};
+                                 options->profile, options->sandbox,       options->session,
+                                 options->label};
     if (options->argv == NULL || options->argv[0] == NULL || options->argv[0][0] == '\0')
         return sbx_client_fail(error, "invalid", "there is no command");
     if (options->manifest != NULL && options->manifest_file != NULL)
@@ -142,6 +143,8 @@ int sbx_client_fill_options(struct sbx_client *client, const struct sbx_client_r
     out->manifest_file = sbx_str(options->manifest_file);
     out->mode = sbx_str(options->mode);
     out->profile = sbx_str(options->profile);
+    out->sandbox = sbx_str(options->sandbox);
+    out->allow_no_sandbox = options->allows_no_sandbox;
     out->session = sbx_str(options->session);
     out->label = sbx_str(options->label);
     out->timeout_ms = options->timeout_ms;

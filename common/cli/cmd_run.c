@@ -4,6 +4,7 @@
 #include "common/cli/attended.h"
 #include "common/cli/report.h"
 #include "common/cli/run_report.h"
+#include "common/cli/run_service.h"
 #include "common/cli/shell.h"
 #include "common/run/warning.h"
 
@@ -47,28 +48,35 @@ static struct sbx_run_report begin_report(const struct sbx_cli *cli, const struc
                                    .has_evidence = cli->args.given[SBX_OPT_EVIDENCE]};
 }
 
-static void send_json(struct sbx_cli *cli, const struct sbx_run_report *report)
+void sbx_run_send(const struct sbx_cli *cli, const struct sbx_buf *text)
 {
     int fd = 0;
     enum json_target target = json_target(cli, &fd);
     if (target == TARGET_NOWHERE) return;
-    AUTO_BUF text;
-    sbx_buf_init(&text, 64u << 20);
-    sbx_run_report_json(report, &text);
     struct sbx_err err = {0};
-    enum sbx_code code = sbx_buf_check(&text, &err);
+    enum sbx_code code = sbx_buf_check(text, &err);
     if (code == SBX_OK && target == TARGET_FILE)
-        code = sbx_os_write_atomic(cli->args.values[SBX_OPT_RESULT], sbx_buf_str(&text), &err);
+        code = sbx_os_write_atomic(cli->args.values[SBX_OPT_RESULT], sbx_buf_str(text), &err);
     else if (code == SBX_OK && target == TARGET_FD)
-        code = sbx_os_write_fd(fd, sbx_buf_text(&text), text.len, &err);
+        code = sbx_os_write_fd(fd, sbx_buf_text(text), text->len, &err);
     else if (code == SBX_OK)
-        code = sbx_os_write(SBX_STDERR, sbx_buf_text(&text), text.len, &err);
+        code = sbx_os_write(SBX_STDERR, sbx_buf_text(text), text->len, &err);
     if (code == SBX_OK) return;
     AUTO_BUF message;
     sbx_buf_init(&message, 4096);
     (void)sbx_err_context(&err, "the outcome could not be written");
     sbx_err_print(&err, cli->out.colour_stderr, &message);
     (void)sbx_output_write(SBX_STDERR, &message);
+}
+
+static void send_json(struct sbx_cli *cli, const struct sbx_run_report *report)
+{
+    int unused;
+    if (json_target(cli, &unused) == TARGET_NOWHERE) return;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 64u << 20);
+    sbx_run_report_json(report, &text);
+    sbx_run_send(cli, &text);
 }
 
 static void tell_evidence(const struct sbx_cli *cli, const struct sbx_run_report *report)
@@ -89,8 +97,8 @@ static void tell_remarks(const struct sbx_cli *cli, const struct sbx_run_report 
     if (text.len > 0) (void)sbx_output_write(SBX_STDERR, &text);
 }
 
-static int refuse(struct sbx_cli *cli, struct sbx_run_report *report, const struct sbx_err *err,
-                  uint32_t status)
+void sbx_run_tell_refusal(struct sbx_cli *cli, struct sbx_run_report *report,
+                          const struct sbx_err *err, uint32_t status)
 {
     report->err = err;
     report->status = status;
@@ -115,6 +123,12 @@ static int refuse(struct sbx_cli *cli, struct sbx_run_report *report, const stru
     }
     if (err->code == SBX_E_UNAVAILABLE && report->prepared != NULL)
         sbx_selection_findings(&report->prepared->selection, &cli->findings);
+}
+
+static int refuse(struct sbx_cli *cli, struct sbx_run_report *report, const struct sbx_err *err,
+                  uint32_t status)
+{
+    sbx_run_tell_refusal(cli, report, err, status);
     send_json(cli, report);
     return (int)status;
 }
@@ -199,6 +213,12 @@ static void tell_findings(const struct sbx_cli *cli)
     (void)sbx_output_write(SBX_STDERR, &text);
 }
 
+void sbx_run_tell_start(const struct sbx_cli *cli, const struct sbx_prepared *prepared)
+{
+    tell_findings(cli);
+    if (prepared->selection.warns) warn_unsandboxed(cli);
+}
+
 static enum sbx_outside may_outside(void *state, struct sbx_path path, bool is_write)
 {
     (void)state;
@@ -207,9 +227,8 @@ static enum sbx_outside may_outside(void *state, struct sbx_path path, bool is_w
     return may ? SBX_OUTSIDE_YES : SBX_OUTSIDE_NO;
 }
 
-/* What the box denied is for people when the command failed, and always for programs. */
-static void explain_denials(struct sbx_cli *cli, const struct sbx_run_report *report,
-                            struct sbx_denials *out)
+static void find_denials(struct sbx_cli *cli, const struct sbx_run_report *report,
+                         struct sbx_denials *out)
 {
     struct sbx_denial_input input = {.plan = &report->prepared->plan,
                                      .record = report->record,
@@ -217,14 +236,27 @@ static void explain_denials(struct sbx_cli *cli, const struct sbx_run_report *re
                                      .ceiling = &report->setup->ceiling,
                                      .may = may_outside};
     sbx_denials_find(&cli->arena, &input, out);
+}
+
+/* What the box denied is for people when the command failed, and always for programs. */
+static void tell_denials(const struct sbx_cli *cli, const struct sbx_run_report *report)
+{
     /* A shell's status is its last command's, and what it was denied its user has seen. */
     bool is_failure = report->status != 0 && cli->args.command != SBX_CMD_SHELL;
     bool is_wanted = (is_failure || cli->out.verbose) && !cli->out.quiet;
     if (!is_wanted || is_silent(cli)) return;
     AUTO_BUF text;
     sbx_buf_init(&text, 4u << 20);
-    sbx_denials_print(cli, report->setup, report->prepared, out, &text);
+    sbx_denials_print(cli, report->setup, report->prepared, report->denials, &text);
     (void)sbx_output_write(SBX_STDERR, &text);
+}
+
+void sbx_run_tell(const struct sbx_cli *cli, const struct sbx_run_report *report)
+{
+    tell_limit(cli, report->prepared, report->record);
+    tell_denials(cli, report);
+    tell_remarks(cli, report);
+    tell_evidence(cli, report);
 }
 
 /* What is said after the command has ended. */
@@ -234,10 +266,8 @@ static int finish(struct sbx_cli *cli, struct sbx_run_report *report)
     report->outcome = &report->record->outcome;
     report->status = sbx_outcome_status(report->outcome);
     report->denials = &denials;
-    tell_limit(cli, report->prepared, report->record);
-    explain_denials(cli, report, &denials);
-    tell_remarks(cli, report);
-    tell_evidence(cli, report);
+    find_denials(cli, report, &denials);
+    sbx_run_tell(cli, report);
     send_json(cli, report);
     return (int)report->status;
 }
@@ -253,8 +283,7 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
     if (cli->args.given[SBX_OPT_DRY_RUN]) return sbx_report_plan(cli, setup, &prepared);
     report.prepared = &prepared;
-    tell_findings(cli);
-    if (prepared.selection.warns) warn_unsandboxed(cli);
+    sbx_run_tell_start(cli, &prepared);
     sbx_attended_expect(cli, &prepared);
     sbx_progress_begin(&progress, cli);
     enum sbx_code code = sbx_run(&cli->arena, &prepared, &record, &err);
@@ -275,6 +304,8 @@ int sbx_cmd_run(struct sbx_cli *cli)
     if (cli->args.rest[0][0] == '\0') return sbx_cli_usage(cli, "the command is empty");
     if (sbx_setup_make(cli, &setup, &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
+    if (cli->args.given[SBX_OPT_SERVICE] && !cli->args.given[SBX_OPT_DRY_RUN])
+        return sbx_run_by_service(cli, &report);
     return run_words(cli, &setup, cli->args.rest);
 }
 

@@ -37,6 +37,10 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
                          "write the JSON outcome to descriptor N", RUNNERS},
     [SBX_OPT_EVIDENCE] = {SBX_OPT_EVIDENCE, "evidence", 0, NULL,
                           "say what was read back of the box after it was built", RUNNERS},
+    [SBX_OPT_SERVICE] = {SBX_OPT_SERVICE, "service", 0, NULL,
+                         "let the service run it, in a box it keeps ready; the command, its "
+                         "streams and its status are the same",
+                         BIT(RUN)},
     [SBX_OPT_PATH] = {SBX_OPT_PATH, "path", 0, "PATH", "the path asked about", BIT(WHY)},
     [SBX_OPT_OP] = {SBX_OPT_OP, "op", 0, "OP", "read, write or exec (default read)", BIT(WHY)},
     [SBX_OPT_URL] = {SBX_OPT_URL, "url", 0, "[METHOD] URL", "the request asked about", BIT(WHY)},

@@ -39,6 +39,7 @@ enum sbx_option_id {
     SBX_OPT_RESULT,
     SBX_OPT_JSON_FD,
     SBX_OPT_EVIDENCE,
+    SBX_OPT_SERVICE,
     SBX_OPT_PATH,
     SBX_OPT_OP,
     SBX_OPT_URL,

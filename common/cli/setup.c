@@ -64,7 +64,8 @@ enum sbx_code sbx_setup_decide(struct sbx_cli *cli, const char *const *command,
         .command = command,
         .wants_terminal =
             cli->args.given[SBX_OPT_TTY] || (is_shell && sbx_os_is_terminal(SBX_STDIN)),
-        .will_run = cli->args.command == SBX_CMD_RUN && !cli->args.given[SBX_OPT_DRY_RUN],
+        .will_run = cli->args.command == SBX_CMD_RUN && !cli->args.given[SBX_OPT_DRY_RUN] &&
+                    !cli->args.given[SBX_OPT_SERVICE],
         .is_session = is_shell,
         .probes = &cli->probes,
     };
