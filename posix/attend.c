@@ -87,6 +87,10 @@ static void pass_to_box(struct sbx_attendant *attendant, struct sbx_signal_event
 
 static void on_event(struct sbx_attendant *attendant, struct sbx_signal_event event)
 {
+    if (event.ends) {
+        order(attendant, SBX_CONTROL_CANCEL);
+        return;
+    }
     if (event.number == SIGINT) {
         on_interrupt(attendant);
     }

@@ -335,6 +335,15 @@ enum sbx_code sbx_pool_refill(struct sbx_pool *pool, bool *is_full, struct sbx_e
     return code;
 }
 
+void sbx_pool_count(const struct sbx_pool *pool, size_t *ready, size_t *ending)
+{
+    *ready = *ending = 0;
+    for (size_t i = 0; i < pool->config.boxes; i++) {
+        *ready += pool->box[i].state == SBX_POOL_READY;
+        *ending += pool->box[i].state == SBX_POOL_ENDING;
+    }
+}
+
 /* ---- one box ------------------------------------------------------------------------------------- */
 
 void sbx_pool_drop(struct sbx_pool_box *box)

@@ -73,17 +73,21 @@ void sbx_pool_forget(struct sbx_pool *pool, const struct sbx_plan *plan);
 enum sbx_code sbx_pool_refill(struct sbx_pool *pool, bool *is_full,
                               struct sbx_err *err) SBX_MUST_USE;
 
+/* How many boxes are ready, and how many are just ending and wait for sbx_pool_refill to be reaped. */
+void sbx_pool_count(const struct sbx_pool *pool, size_t *ready, size_t *ending);
+
 /* A verified box of the kept plan with this digest, now the caller's until sbx_pool_drop; NULL when none is ready: run
  * cold. Stale ones are ended here. */
 enum sbx_code sbx_pool_take(struct sbx_pool *pool, const struct sbx_plan *plan,
                             struct sbx_pool_box **out, struct sbx_err *err) SBX_MUST_USE;
 
 struct sbx_pool_command {
-    const char *const *argv; /* ends with NULL; the program is looked for in the owner's PATH */
+    const char *const *argv; /* ends with NULL; the program is looked for in search_path */
     const char *const
         *env; /* ends with NULL; NULL: what the plan says, as it was when the box was built */
-    const char *directory; /* NULL: the plan's */
-    int fds[3];            /* its streams; stay the caller's */
+    const char *directory;   /* NULL: the plan's */
+    const char *search_path; /* where the program is looked for; NULL: the owner's PATH */
+    int fds[3];              /* its streams; stay the caller's */
 };
 
 /* Sends the command; its time begins. Once for each box. SBX_E_UNSUPPORTED: not with these streams, or too large.
@@ -102,6 +106,9 @@ enum sbx_code sbx_pool_wait(struct sbx_pool_box *box, struct sbx_run_record *out
 
 /* Sends a signal to the command, or its whole group. */
 void sbx_pool_signal(struct sbx_pool_box *box, int number, bool to_group);
+
+/* Ends the command and all it started, as a user who interrupts twice; sbx_pool_wait says how. */
+void sbx_pool_cancel(struct sbx_pool_box *box);
 
 /* Ends the box, whatever it does, without waiting for that. NULL is allowed. */
 void sbx_pool_drop(struct sbx_pool_box *box);

@@ -56,8 +56,11 @@ static enum sbx_code make_block(struct sbx_pool_box *box, const struct sbx_pool_
 {
     struct sbx_init_block *block = &box->pool->block;
     struct sbx_path program;
-    enum sbx_code code = sbx_os_find_program(&box->arena, command->argv[0],
-                                             sbx_os_env(&box->arena, "PATH"), &program, err);
+    const char *places = command->search_path;
+    if (places == NULL) {
+        places = sbx_os_env(&box->arena, "PATH");
+    }
+    enum sbx_code code = sbx_os_find_program(&box->arena, command->argv[0], places, &program, err);
     if (code != SBX_OK) {
         return code;
     }
@@ -144,6 +147,12 @@ void sbx_pool_signal(struct sbx_pool_box *box, int number, bool to_group)
 {
     unsigned char byte = (unsigned char)(number | (to_group ? SBX_ORDER_GROUP : 0));
     (void)!sbx_fd_write_all(box->control_fd, &byte, 1); /* a dead keeper shows elsewhere */
+}
+
+void sbx_pool_cancel(struct sbx_pool_box *box)
+{
+    unsigned char byte = SBX_CONTROL_CANCEL;
+    (void)!sbx_fd_write_all(box->control_fd, &byte, 1);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------- */

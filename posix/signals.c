@@ -48,7 +48,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
-    struct sbx_signal_event event = {number, is_from_kernel(info)};
+    bool ends = info->si_code == SI_QUEUE && info->si_value.sival_int == SBX_SIGNAL_ENDS &&
+                info->si_pid == getppid();
+    struct sbx_signal_event event = {number, ends, is_from_kernel(info)};
     /* A full pipe drops the event, as the kernel merges equal pending signals. */
     ssize_t put = write(event_to, &event, sizeof event);
     (void)put;

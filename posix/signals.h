@@ -9,6 +9,9 @@
 
 enum { SBX_SIGNALS_CAUGHT = 11 };
 
+/* The value that a parent queues with SIGTERM to say: end the box at once. */
+enum { SBX_SIGNAL_ENDS = 0x5b78656e };
+
 /* The state sbx itself was started with. */
 struct sbx_signals {
     sigset_t mask;
@@ -17,6 +20,7 @@ struct sbx_signals {
 
 struct sbx_signal_event {
     int number;
+    bool ends;        /* queued with SBX_SIGNAL_ENDS by the parent */
     bool from_kernel; /* the terminal's doing: it went to the whole foreground group */
 };
 

@@ -34,10 +34,11 @@ enum sbx_code sbx_port_signal(uv_process_t *child, int number, struct sbx_err *e
 
 /* ---- a terminal for one run ---------------------------------------------------------------------- */
 
-/* The child has `theirs` as all of its standard streams and is told --tty; what it shows is read from `ours`, and what is
- * typed is written there. On a system where the child makes the terminal itself both are -1, its streams are pipes then. */
+/* The child has `theirs` as all of its standard streams and is told --tty; what it shows is read from `screen`, what is typed is
+ * written to `keys`, and `ours` stays to give it another size. On a system where the child makes the terminal itself all are
+ * -1, and its streams are pipes. */
 struct sbx_port_terminal {
-    uv_file ours, theirs; /* -1: none */
+    uv_file ours, screen, keys, theirs; /* -1: none */
 };
 
 enum sbx_code sbx_port_terminal_open(unsigned rows, unsigned columns, struct sbx_port_terminal *out,
@@ -67,17 +68,16 @@ void sbx_port_reader_go(struct sbx_port_reader *reader, bool reads);
 /* No more is told. NULL is allowed. */
 void sbx_port_reader_close(struct sbx_port_reader *reader);
 
-/* Two ends of a pipe, not inherited; a worker's end is opened with uv_pipe_open. */
-bool sbx_port_pipe(uv_file *read_end, uv_file *write_end) SBX_MUST_USE;
-void sbx_port_fd_close(uv_file *fd);
-
 /* ---- warm boxes ---------------------------------------------------------------------------------- */
 
 struct sbx_port_warm;
 struct sbx_port_box;
 
 /* NULL: this system has none, every run is cold. */
-struct sbx_port_warm *sbx_port_warm_open(uv_loop_t *loop);
+struct sbx_port_warm *sbx_port_warm_open(uv_loop_t *loop, size_t boxes_per_plan);
+/* Ends what is old, reaps what has ended, builds at most one box: for when nothing else is to do. In so many milliseconds it
+ * wants to be called again; 0: not before the next run. */
+unsigned sbx_port_warm_tend(struct sbx_port_warm *warm);
 /* Ends every box and waits for that. NULL is allowed. */
 void sbx_port_warm_close(struct sbx_port_warm *warm);
 
@@ -103,6 +103,8 @@ enum sbx_code sbx_port_warm_start(struct sbx_port_warm *warm, const struct sbx_p
 enum sbx_code sbx_port_box_wait(struct sbx_port_box *box, struct sbx_run_record *out,
                                 struct sbx_err *err) SBX_MUST_USE;
 void sbx_port_box_signal(struct sbx_port_box *box, int number);
+/* Ends the command and everything it started; on_end comes. */
+void sbx_port_box_cancel(struct sbx_port_box *box);
 void sbx_port_box_evidence(const struct sbx_port_box *box, const struct sbx_evidence **out,
                            size_t *count);
 /* Ends it, whatever it does. NULL is allowed. */
