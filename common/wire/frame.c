@@ -20,9 +20,8 @@ void sbx_frame_release(struct sbx_frame *frame)
         free(frame->data);
     else if (frame->data != NULL)
         (void)frame->resize(frame->resize_state, frame->data, 0);
-    *frame = (struct sbx_frame){.line_max = frame->line_max,
-                                .resize = frame->resize,
-                                .resize_state = frame->resize_state};
+    *frame = (struct sbx_frame){
+        .line_max = frame->line_max, .resize = frame->resize, .resize_state = frame->resize_state};
 }
 
 size_t sbx_frame_pending(const struct sbx_frame *frame)

@@ -313,6 +313,9 @@ struct sbx_wire_members {
     const char *name; /* of the object, in the JSON Schema */
     size_t size;      /* of the struct */
     const struct sbx_wire_member *rows;
+    const char *(*fault)(
+        const void
+            *body); /* what is wrong with members that are right each; NULL: nothing can be */
 };
 
 /* Methods, in the order of the documents. */
@@ -361,6 +364,9 @@ extern const struct sbx_wire_row sbx_wire_rows[SBX_WIRE_METHOD_COUNT];
 extern const struct sbx_wire_members sbx_wire_run_item_members, sbx_wire_session_item_members;
 extern const struct sbx_wire_members
     sbx_wire_error_members; /* struct sbx_wire_error without its code */
+
+/* How many bytes one `output` may have so that no line of it is longer than `line_max`: SBX_WIRE_CHUNK, or less. */
+size_t sbx_wire_chunk(size_t line_max);
 
 /* The method of this name, of either direction; SBX_WIRE_METHOD_COUNT when there is none. */
 enum sbx_wire_method sbx_wire_method_of(struct sbx_str name);

@@ -43,10 +43,10 @@ enum { NAME_BYTES = 64, LABEL_BYTES = 256, PATH_BYTES = 32768, TERMINAL_MAX = 40
     }
 #define MEMBERS(type, text)                                                                        \
     static const struct sbx_wire_members type##_members = {text, sizeof(struct sbx_wire_##type),   \
-                                                           type##_rows}
+                                                           type##_rows, NULL}
 
 static const struct sbx_wire_member no_rows[] = {END};
-static const struct sbx_wire_members nothing = {"nothing", 0, no_rows};
+static const struct sbx_wire_members nothing = {"nothing", 0, no_rows, NULL};
 
 /* ---- hello ---- */
 
@@ -148,7 +148,18 @@ static const struct sbx_wire_member run_start_rows[] = {
          "three descriptors came with this line (`SCM_RIGHTS`): the command's standard streams. "
          "Then there is no `output`, no `closed` and no credit. Only on a unix socket"},
     END};
-MEMBERS(run_start, "runStart");
+static const char *run_start_fault(const void *body)
+{
+    const struct sbx_wire_run_start *start = body;
+    if (start->manifest.ptr != NULL && start->manifest_file.ptr != NULL)
+        return "members \"manifest\" and \"manifestFile\" exclude each other";
+    if (start->mode.ptr != NULL && start->profile.ptr != NULL)
+        return "members \"mode\" and \"profile\" exclude each other";
+    return NULL;
+}
+
+static const struct sbx_wire_members run_start_members = {
+    "runStart", sizeof(struct sbx_wire_run_start), run_start_rows, run_start_fault};
 
 static const struct sbx_wire_member run_start_result_rows[] = {
     RUN_ROW(run_start_result),
@@ -203,12 +214,12 @@ static const struct sbx_wire_member outcome_rows[] = {
      .help = "the object that `sbx run --json` prints"},
     END};
 static const struct sbx_wire_members outcome_members = {"outcome", sizeof(struct sbx_wire_object),
-                                                        outcome_rows};
+                                                        outcome_rows, NULL};
 
 static const struct sbx_wire_member run_item_rows[] = {
     RUN_ROW(run_item),
     {"state", SBX_WIRE_TEXT, AT(run_item, state), .is_required = true, .max = NAME_BYTES,
-     .help = "`starting`, `running` or `ending`"},
+     .help = "`starting`, `running`, or `ended`: then its result is kept for `run.wait`"},
     {"argv0", SBX_WIRE_TEXT, AT(run_item, argv0), .is_required = true, .max = ANY_TEXT,
      .help = "the command without its arguments"},
     {"label", SBX_WIRE_TEXT, AT(run_item, label), .max = LABEL_BYTES, .help = "as in `run.start`"},
@@ -220,15 +231,15 @@ static const struct sbx_wire_member run_item_rows[] = {
      .help = "since the request came"},
     END};
 const struct sbx_wire_members sbx_wire_run_item_members = {
-    "runItem", sizeof(struct sbx_wire_run_item), run_item_rows};
+    "runItem", sizeof(struct sbx_wire_run_item), run_item_rows, NULL};
 
 static const struct sbx_wire_member run_list_rows[] = {
     {"runs", SBX_WIRE_RAW_LIST, AT(list, items), .is_required = true,
      .members = &sbx_wire_run_item_members,
-     .help = "the runs of this connection that have not ended"},
+     .help = "the runs of this connection, and those whose result is kept"},
     END};
 static const struct sbx_wire_members run_list_members = {"runList", sizeof(struct sbx_wire_list),
-                                                         run_list_rows};
+                                                         run_list_rows, NULL};
 
 /* ---- sessions ---- */
 
@@ -257,14 +268,14 @@ static const struct sbx_wire_member session_item_rows[] = {
      .help = "its runs that have not ended"},
     END};
 const struct sbx_wire_members sbx_wire_session_item_members = {
-    "sessionItem", sizeof(struct sbx_wire_session_item), session_item_rows};
+    "sessionItem", sizeof(struct sbx_wire_session_item), session_item_rows, NULL};
 
 static const struct sbx_wire_member session_list_rows[] = {
     {"sessions", SBX_WIRE_RAW_LIST, AT(list, items), .is_required = true,
      .members = &sbx_wire_session_item_members, .help = "the sessions of this connection"},
     END};
 static const struct sbx_wire_members session_list_members = {
-    "sessionList", sizeof(struct sbx_wire_list), session_list_rows};
+    "sessionList", sizeof(struct sbx_wire_list), session_list_rows, NULL};
 
 /* ---- questions that run nothing ---- */
 
@@ -281,7 +292,16 @@ static const struct sbx_wire_member verify_rows[] = {
     {"manifestFile", SBX_WIRE_TEXT, AT(verify, manifest_file), .max = PATH_BYTES,
      .help = "absolute path of a manifest; one of the two must be there"},
     END};
-MEMBERS(verify, "verify");
+static const char *verify_fault(const void *body)
+{
+    const struct sbx_wire_verify *verify = body;
+    if ((verify->manifest.ptr != NULL) == (verify->manifest_file.ptr != NULL))
+        return "one of the members \"manifest\" and \"manifestFile\" must be there, not both";
+    return NULL;
+}
+
+static const struct sbx_wire_members verify_members = {"verify", sizeof(struct sbx_wire_verify),
+                                                       verify_rows, verify_fault};
 
 static const struct sbx_wire_member verify_result_rows[] = {
     {"ok", SBX_WIRE_BOOL, AT(verify_result, ok), .is_required = true,
@@ -295,8 +315,8 @@ static const struct sbx_wire_member doctor_rows[] = {
     {"", SBX_WIRE_WHOLE, AT(object, object), .is_required = true,
      .help = "the object that `sbx doctor --json` prints"},
     END};
-static const struct sbx_wire_members doctor_members = {"doctorResult",
-                                                       sizeof(struct sbx_wire_object), doctor_rows};
+static const struct sbx_wire_members doctor_members = {
+    "doctorResult", sizeof(struct sbx_wire_object), doctor_rows, NULL};
 
 /* ---- notifications ---- */
 
@@ -382,7 +402,7 @@ static const struct sbx_wire_member error_rows[] = {
      .help = "more for programs"},
     END};
 const struct sbx_wire_members sbx_wire_error_members = {"error", sizeof(struct sbx_wire_error),
-                                                        error_rows};
+                                                        error_rows, NULL};
 
 /* ---- methods ---- */
 
@@ -400,11 +420,13 @@ const struct sbx_wire_row sbx_wire_rows[SBX_WIRE_METHOD_COUNT] = {
                              "Sends a signal to the command"},
     [SBX_WIRE_RUN_RESIZE] = {"run.resize", SBX_WIRE_ASKS, &run_resize_members, &nothing,
                              "Changes the size of the run's terminal"},
-    [SBX_WIRE_RUN_CANCEL] = {"run.cancel", SBX_WIRE_ASKS, &run_members, &nothing,
-                             "Ends the run and everything in its box"},
+    [SBX_WIRE_RUN_CANCEL] =
+        {"run.cancel", SBX_WIRE_ASKS, &run_members, &nothing,
+         "Ends the run and everything in its box; one that has ended already is no error"},
     [SBX_WIRE_RUN_WAIT] = {"run.wait", SBX_WIRE_ASKS, &run_members, &outcome_members,
                            "Is answered when the run has ended, at once if it already has"},
-    [SBX_WIRE_RUN_LIST] = {"run.list", SBX_WIRE_ASKS, &nothing, &run_list_members, "What runs now"},
+    [SBX_WIRE_RUN_LIST] = {"run.list", SBX_WIRE_ASKS, &nothing, &run_list_members,
+                           "What runs, and what ended"},
     [SBX_WIRE_SESSION_OPEN] = {"session.open", SBX_WIRE_ASKS, &session_open_members,
                                &session_members, "Opens a session, which runs can share"},
     [SBX_WIRE_SESSION_CLOSE] = {"session.close", SBX_WIRE_ASKS, &session_members, &nothing,
@@ -438,6 +460,14 @@ const struct sbx_wire_row sbx_wire_rows[SBX_WIRE_METHOD_COUNT] = {
     [SBX_WIRE_EXITED] = {"exited", SBX_WIRE_TELLS_CLIENT, &exited_members, NULL,
                          "The run has ended: the last that is told of it, after both `closed`"},
 };
+
+size_t sbx_wire_chunk(size_t line_max)
+{
+    /* What stands around the data: names, the method, and a run's name of the greatest length with every byte escaped. */
+    enum { AROUND = 128 + 6 * NAME_BYTES };
+    size_t room = line_max <= AROUND ? 0 : (line_max - AROUND) / 4 * 3;
+    return room < SBX_WIRE_CHUNK ? room : SBX_WIRE_CHUNK;
+}
 
 enum sbx_wire_method sbx_wire_method_of(struct sbx_str name)
 {

@@ -326,6 +326,8 @@ static enum sbx_code take_members(const struct sbx_wire_members *members, struct
                                row->name);
         if (finish(row, body, place, err) != SBX_OK) return SBX_E_INVALID;
     }
+    const char *fault = members->fault == NULL ? NULL : members->fault(body);
+    if (fault != NULL) return sbx_err_set(err, SBX_E_INVALID, "%s", fault);
     return SBX_OK;
 }
 

@@ -146,6 +146,10 @@ static void wrong_members_are_named(void)
          "member \"signal\" must be one of \"INT\" \"TERM\" \"HUP\" \"QUIT\" \"KILL\" \"USR1\" "
          "\"USR2\""},
         {"run.wait {\"run\":1}", "member \"run\" must be a string without NUL"},
+        {"run.start {\"argv\":[\"a\"],\"manifest\":{},\"manifestFile\":\"/m\"}",
+         "members \"manifest\" and \"manifestFile\" exclude each other"},
+        {"manifest.verify {}",
+         "one of the members \"manifest\" and \"manifestFile\" must be there, not both"},
         {"ping {\"x\":1}", "there is no member \"x\""},
     };
     for (size_t i = 0; i < SBX_COUNT(rows); i++) {
@@ -216,17 +220,20 @@ static void bytes_come_back_as_they_were_in_either_encoding(void)
 static void a_chunk_is_never_longer_than_its_base64(void)
 {
     static const char *const fillers[] = {"\x01", "\"", "x", "\n", "\xff"};
+    static const size_t lines[] = {SBX_FRAME_LINE_MIN, 16384, SBX_FRAME_LINE_MAX};
     char *chunk = malloc(SBX_WIRE_CHUNK);
     if (chunk == NULL) abort();
-    for (size_t i = 0; i < SBX_COUNT(fillers); i++) {
+    for (size_t i = 0; i < SBX_COUNT(fillers) * SBX_COUNT(lines); i++) {
         AUTO_BUF out;
         sbx_buf_init(&out, 1u << 20);
-        memset(chunk, fillers[i][0], SBX_WIRE_CHUNK);
-        const struct sbx_wire_output sent = {.run = {"r1", 2},
-                                             .stream = SBX_WIRE_STDOUT,
-                                             .data = {.bytes = {chunk, SBX_WIRE_CHUNK}}};
+        size_t line_max = lines[i % SBX_COUNT(lines)];
+        size_t size = sbx_wire_chunk(line_max);
+        CHECK(size > line_max / 2 || size == SBX_WIRE_CHUNK);
+        memset(chunk, fillers[i / SBX_COUNT(lines)][0], size);
+        const struct sbx_wire_output sent = {
+            .run = {"r1", 2}, .stream = SBX_WIRE_STDOUT, .data = {.bytes = {chunk, size}}};
         sbx_wire_add_notice(&out, SBX_WIRE_OUTPUT, &sent);
-        CHECK(!out.failed && out.len < SBX_WIRE_CHUNK / 3 * 4 + 200);
+        CHECK(!out.failed && out.len <= line_max + 1);
     }
     free(chunk);
 }

@@ -184,7 +184,7 @@ def _(c):
         c.true(False, "it was answered")
     except Exception as refusal:  # pylint: disable=broad-except
         c.equal(getattr(refusal, "name", str(refusal)), "cancelled")
-    c.equal(len(c.client.ask("run.list")["runs"]), 1)
+    c.equal(c.running(), [run.name])
     c.client.ask("run.cancel", run=run.name)
     c.ended(run)
 

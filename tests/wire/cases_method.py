@@ -96,7 +96,7 @@ def _(c):
 
 @case("one key alone opens nothing: no run without a box")
 def _(c):
-    members = c.members(["say", "x"], sandbox="none")
+    members = {**c.members(["say", "x"]), "sandbox": "none"}
     members.pop("allowNoSandbox", None)
     error = c.refused("refused", "run.start", **members)
     c.equal(error["data"]["outcome"]["started"], False)
@@ -104,7 +104,7 @@ def _(c):
 
 @case("a sandbox that does not exist is refused")
 def _(c):
-    members = c.members(["say", "x"], sandbox="no-such-backend")
+    members = {**c.members(["say", "x"]), "sandbox": "no-such-backend"}
     try:
         c.client.ask("run.start", **members)
         c.true(False, "it ran")
@@ -127,7 +127,7 @@ def _(c):
     c.equal(other.ask("run.list"), {"runs": []})
     c.refused("no_such_run", "run.cancel", on=other, run=run.name)
     c.refused("no_such_run", "run.wait", on=other, run=run.name)
-    c.equal(len(c.client.ask("run.list")["runs"]), 1)
+    c.equal(c.running(), [run.name])
     c.client.ask("run.cancel", run=run.name)
     c.ended(run)
 
@@ -162,7 +162,7 @@ def _(c):
     c.equal(c.client.ask("session.list")["sessions"][0]["runs"], 1)
     c.client.ask("session.close", session=session)
     c.ended(inside)
-    c.equal([item["run"] for item in c.client.ask("run.list")["runs"]], [outside.name])
+    c.equal(c.running(), [outside.name])
     c.client.ask("run.cancel", run=outside.name)
     c.ended(outside)
 

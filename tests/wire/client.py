@@ -4,6 +4,7 @@ protocol promises of every run (order, credit, encoding). What is wrong is noted
 import base64
 import collections
 import json
+import os
 import queue
 import threading
 import time
@@ -12,7 +13,7 @@ import schema
 
 CHUNK = 48 * 1024
 LINE = 1 << 20
-SECONDS = 90
+SECONDS = float(os.environ.get("SBX_WIRE_SECONDS", "90"))
 
 
 class Gone(Exception):

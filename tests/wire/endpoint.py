@@ -73,7 +73,7 @@ class Daemon:
 
     def __init__(self, program, folder, env, log):
         runtime = pathlib.Path(folder) / "runtime"
-        runtime.mkdir(mode=0o700)
+        runtime.mkdir(mode=0o700, exist_ok=True)
         self.path = str(runtime / "sbx" / "sbx.sock")
         self.process = subprocess.Popen([program], env={**env, "XDG_RUNTIME_DIR": str(runtime)}, cwd=folder,
                                         stdin=subprocess.DEVNULL, stdout=log, stderr=log)

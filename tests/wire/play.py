@@ -155,6 +155,10 @@ class Case:
         (on or self.client).wait(lambda: run.result is not None, f"the end of {run.name}")
         return run.result
 
+    def running(self):
+        """Names of the runs that run.list says have not ended."""
+        return [item["run"] for item in self.client.ask("run.list")["runs"] if item["state"] != "ended"]
+
     def exit_of(self, run, on=None):
         result = self.ended(run, on)
         return result["status"] if "status" in result else result
@@ -164,7 +168,8 @@ class Case:
             self.failures += one.faults
             one.peer.close()
         if not self.world.service.is_alive():
-            self.failures.append("the service has ended")
+            self.failures.append(f"the service has ended: {self.world.service.close()}")
+            self.world.service = self.world.open()  # the next case is none the worse for it
         if self.checks == 0:
             self.failures.append("the case checks nothing")
 

@@ -1,5 +1,5 @@
 """The transcripts of docs/PROTOCOL.md, as cases: a block "```transcript" of lines "> sent" and "< received", each one JSON object. In a
-received one "…" stands for anything, and members that are not named do not matter. `sh` of a transcript is the machine's."""
+received one "…" stands for anything, members that are not named do not matter, and the name of a run is what the service says first."""
 
 import json
 import pathlib
@@ -21,6 +21,13 @@ def matches(want, got):
     return want == got
 
 
+def rename(value, names):
+    """The runs of a document have their names only there."""
+    if isinstance(value, dict):
+        return {name: names.get(item, item) if name == "run" else rename(item, names) for name, item in value.items()}
+    return value
+
+
 def fill(message, c):
     """A run of a document runs in the directory of the case, and without a box where there is none."""
     if message.get("method") in ("run.start", "plan.explain"):
@@ -38,8 +45,12 @@ def play(c, lines):
         received.append(message)
         take(message)
     c.client.take = note
+    names = {}
     for line in lines:
-        message = json.loads(line[2:])
+        message = rename(json.loads(line[2:]), names)
+        wanted = message.get("result", {}).get("run") if line[0] == "<" else None
+        if wanted:
+            message["result"]["run"] = "…"
         if line[0] == ">":
             fill(message, c)
             if "id" in message:
@@ -52,6 +63,8 @@ def play(c, lines):
             if c.failures:
                 return
         index = next(i for i, got in enumerate(received) if matches(message, got))
+        if wanted:
+            names[wanted] = received[index]["result"]["run"]
         if "limits" in received[index].get("result", {}):
             c.client.limits = received[index]["result"]["limits"]
         c.true(True, line)
