@@ -42,3 +42,14 @@ enum sbx_code sbx_workspace_remove(struct sbx_arena *arena, const struct sbx_con
     (void)out;
     return refuse(err);
 }
+
+enum sbx_code sbx_workspace_purge(struct sbx_arena *arena, const struct sbx_context *context,
+                                  const struct sbx_progress *progress, struct sbx_workspaces *out,
+                                  struct sbx_err *err)
+{
+    (void)arena;
+    (void)context;
+    (void)progress;
+    (void)out;
+    return refuse(err);
+}

@@ -143,6 +143,21 @@ static int remove_some(struct sbx_cli *cli, const struct sbx_context *context)
     return report(cli, &list, "removed  ", "no place has access entries of sbx");
 }
 
+/* ---- purge ---------------------------------------------------------------------------------- */
+
+static int purge_all(struct sbx_cli *cli, const struct sbx_context *context)
+{
+    struct sbx_workspaces list = {0};
+    struct sbx_progress_line progress;
+    struct sbx_err err = {0};
+    if (cli->args.rest_count > 1) return sbx_cli_usage(cli, "purge takes nothing else");
+    sbx_progress_begin(&progress, cli);
+    enum sbx_code code = sbx_workspace_purge(&cli->arena, context, &progress.hook, &list, &err);
+    sbx_progress_end(&progress);
+    if (code != SBX_OK) return sbx_cli_fail(cli, &err, SBX_EXIT_NEGATIVE);
+    return report(cli, &list, "removed  ", "nothing of sbx is left for this user");
+}
+
 /* ---- add ------------------------------------------------------------------------------------ */
 
 /* A manifest that grants just this place. */
@@ -203,13 +218,15 @@ int sbx_cmd_workspace(struct sbx_cli *cli)
     const char *verb = cli->args.rest_count == 0 ? "list" : cli->args.rest[0];
     bool adds = sbx_text_eq(verb, "add");
     bool removes = sbx_text_eq(verb, "remove");
-    if (!adds && !removes && !sbx_text_eq(verb, "list"))
-        return sbx_cli_usage(cli, "workspace knows list, add and remove, not \"%s\"", verb);
+    bool purges = sbx_text_eq(verb, "purge");
+    if (!adds && !removes && !purges && !sbx_text_eq(verb, "list"))
+        return sbx_cli_usage(cli, "workspace knows list, add, remove and purge, not \"%s\"", verb);
     if (!adds && cli->args.given[SBX_OPT_WRITE]) return sbx_cli_usage(cli, "--write goes with add");
     if (!removes && cli->args.given[SBX_OPT_ALL])
         return sbx_cli_usage(cli, "--all goes with remove");
     if (sbx_os_context(&cli->arena, &context, &err) != SBX_OK)
         return sbx_cli_fail(cli, &err, SBX_EXIT_NEGATIVE);
     if (adds) return add_some(cli);
+    if (purges) return purge_all(cli, &context);
     return removes ? remove_some(cli, &context) : list_all(cli, &context);
 }

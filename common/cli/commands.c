@@ -60,7 +60,8 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
                        "content must be accepted once. Any change needs a new sbx trust.",
                        "sbx trust sbx.toml\nsbx trust --list", sbx_cmd_trust},
     [SBX_CMD_WORKSPACE] =
-        {SBX_CMD_WORKSPACE, "workspace", "[list | add [-w] [PATH] | remove PATH | remove --all]",
+        {SBX_CMD_WORKSPACE, "workspace",
+         "[list | add [-w] [PATH] | remove PATH | remove --all | purge]",
          "access entries on a Windows disk: shown, made and taken away",
          "On Windows a box gets its files by access entries. They are written once for each place, "
          "by "
@@ -71,7 +72,11 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
          "entries "
          "are made whole again. Interrupted, add takes away what it wrote. remove leaves each "
          "access "
-         "list as it was. Other systems need none of this and refuse.",
+         "list as it was. purge takes away everything that sbx keeps for this user, also what "
+         "killed "
+         "runs left, its answers and its directory; while a box runs it refuses. Other systems "
+         "need "
+         "none of this and refuse.",
          "sbx workspace\nsbx workspace add -w .\nsbx workspace remove --all", sbx_cmd_workspace},
     [SBX_CMD_DOCTOR] =
         {SBX_CMD_DOCTOR, "doctor", "", "what this machine can enforce, and what is missing",

@@ -45,4 +45,11 @@ enum sbx_code sbx_workspace_remove(struct sbx_arena *arena, const struct sbx_con
                                    struct sbx_path path, const struct sbx_progress *progress,
                                    struct sbx_workspaces *out, struct sbx_err *err) SBX_MUST_USE;
 
+/* Takes away everything that sbx keeps for this user: profiles and leases of dead runs, the entries of all places, what it
+ * learnt and was told to trust, and its directory. *out gets the places. Refused (SBX_E_UNAVAILABLE) while a box of the user runs or
+ * something could not be undone: the records of it stay. Files that are not sbx's stay too, with a remark. */
+enum sbx_code sbx_workspace_purge(struct sbx_arena *arena, const struct sbx_context *context,
+                                  const struct sbx_progress *progress, struct sbx_workspaces *out,
+                                  struct sbx_err *err) SBX_MUST_USE;
+
 #endif

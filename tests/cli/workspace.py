@@ -32,7 +32,7 @@ def record(name, path, state="complete", body=None):
 
 @promise("systems without such entries say so and change nothing", on=POSIX)
 def _(t):
-    for words in ((), ("list",), ("add", "."), ("add", "-w", "."), ("add",), ("remove", "."), ("remove", "--all")):
+    for words in ((), ("list",), ("add", "."), ("add", "-w", "."), ("add",), ("remove", "."), ("remove", "--all"), ("purge",)):
         done = t.run("workspace", *words)
         t.equal(done.status, 1, done)
         t.has(done.err, "error[unsupported]: grants on disk exist on Windows only", done)
@@ -43,7 +43,7 @@ def _(t):
 @promise("a wrong command line is told, and where the help is")
 def _(t):
     for words, says in ((("grant",), 'not "grant"'), (("list", "x"), "list takes nothing else"),
-                        (("list", "--all"), "--all goes with remove"), (("remove",), "remove takes a path, or --all"),
+                        (("list", "--all"), "--all goes with remove"), (("purge", "x"), "purge takes nothing else"), (("remove",), "remove takes a path, or --all"),
                         (("remove", "--all", "x"), "--all takes no path"), (("add", "-w"), "--write goes with a path"),
                         (("remove", "-w", "x"), "--write goes with add"), (("add", "x", "y"), "one place at a time")):
         done = t.run("workspace", *words)
@@ -87,6 +87,24 @@ def _(t):
     done = t.run("doctor")
     t.has(done.out, "1 unreadable records", done)
     aside.unlink()
+
+
+@promise("a purge leaves nothing but what is not sbx's", on=("windows",))
+def _(t):
+    state = directory().parent
+    record("00000000000000c1", "C:\\gone\\project")
+    (directory() / "quarantine").mkdir(mode=0o700, exist_ok=True)
+    for name in ("workspaces/quarantine/x.workspace", "trust", "appcontainer.recipe"):
+        (state / name).write_text("x\n")
+    done = t.run("workspace", "purge")
+    t.equal((done.status, state.exists()), (0, False), done)
+    t.has(done.out, "removed  C:\\gone\\project", done)
+    state.mkdir(mode=0o700)
+    (state / "mine").write_text("x\n")
+    done = t.run("workspace", "purge")
+    t.equal((done.status, (state / "mine").exists()), (0, True), done)
+    t.has(done.err, "stays", done)
+    (state / "mine").unlink()
 
 
 @promise("where boxes cannot be, nothing is written and what is missing is named", on=("windows",))
