@@ -4,3 +4,8 @@ CREATE TABLE `Environment` (`Environment` CHAR(72) NOT NULL, `Name` CHAR(255) NO
 INSERT INTO `Environment` (`Environment`, `Name`, `Value`, `Component_`) VALUES ('Path', '=-*PATH', '[~];[InstallDir]', 'sbx.exe')
 -- Without it Windows would take the program for a file without a version, and let any older one with a version stay.
 UPDATE `File` SET `Version` = '@FILE_VERSION@', `Language` = '1033' WHERE `File` = 'sbx.exe'
+-- Rollback actions, which wixl would run at once: a program of ours (18), its status ignored (64), in the rollback script (256 + 1024), by the
+-- system (2048).
+UPDATE `CustomAction` SET `Type` = 3410 WHERE `Action` = 'RemoveServiceUndo'
+UPDATE `CustomAction` SET `Type` = 3410 WHERE `Action` = 'RenewServiceUndo'
+UPDATE `CustomAction` SET `Type` = 3410 WHERE `Action` = 'AddServiceUndo'

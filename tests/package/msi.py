@@ -6,13 +6,12 @@ import pathlib
 import shutil
 import sys
 import tempfile
-import zipfile
 
 import machine
 from machine import PROGRAMS, STATE, clean, installed, listed, msiexec, native, path_entries, service_state, until, wine
-from packaged import ROOT, call, main, one, promise
+from packaged import ROOT, call, main, one, promise, unzipped
 
-MSI, ZIP = one("*-windows-*.msi"), one("*-windows-*.zip")
+MSI = one("*-windows-*.msi")
 MAKE = ROOT / "installer/windows/make_msi.py"
 FAILED = 1603
 
@@ -25,13 +24,6 @@ def table(package, name):
 
 def properties(package):
     return {row[0]: row[1] for row in table(package, "Property")}
-
-
-def unzipped(directory):
-    """What the archive for Windows has in its one directory."""
-    with zipfile.ZipFile(ZIP) as archive:
-        archive.extractall(directory)
-    return next(pathlib.Path(directory).iterdir())
 
 
 def files_of(top):
@@ -110,7 +102,8 @@ def _(t):
         t.equal(kind & 0x40, 0, f"{name}: a failure counts")
         t.equal(kinds[undo][0] & (deferred | rollback | as_system), deferred | rollback | as_system, undo)
         t.equal({words, kinds[undo][1]}, {"service install", "service uninstall"}, undo)
-        t.equal(order[undo] < order[name], True, "an undoing is written down before what it undoes")
+        # Windows runs those that it came to. Installing undoes itself when it fails: then there is nothing of ours to remove.
+        t.equal(order[undo] < order[name], name != "AddService", undo)
     t.equal((kinds["PurgeUser"][0] & (deferred | as_system), kinds["PurgeUser"][1]), (deferred, "workspace purge"))
     t.equal(table(MSI, "ServiceInstall"), [], "its settings have one owner")
 
@@ -160,7 +153,8 @@ def _(t):
 
 def in_place(t, files, version):
     """Everything that an installed sbx is."""
-    t.true(installed() == files, "the files are those of the package")
+    found = installed()
+    t.equal(sorted(name for name in {*found, *files} if found.get(name) != files.get(name)), [], "the files are those of the package")
     entries = listed()
     t.equal([(entry["DisplayVersion"], entry["Publisher"], entry["NoModify"], entry["InstallLocation"]) for entry in entries],
             [(version, "sbx", "0x1", "C:\\Program Files\\sbx\\")])
@@ -178,10 +172,11 @@ def serving(t):
     t.true(machine.values(machine.EVENTS) is not None, "the source of the event log")
 
 
-def gone(t, before):
-    """Not a file, key or value that names sbx or one of its codes."""
+def gone(t, before, unlike=()):
+    """Not a file, key or value that names sbx or one of its codes, but for lines with one of the texts."""
     t.true(until(lambda: service_state() is None), "the service")
-    t.equal(machine.traces(before, CODES + COMPONENTS), [])
+    left = machine.traces(before, CODES + COMPONENTS)
+    t.equal([line for line in left if not any(text in line for text in unlike)], [])
     t.true(not PROGRAMS.exists())
 
 
@@ -267,7 +262,8 @@ def _(t):
             t.equal([entry for entry in path_entries() if "sbx" in entry], [])
         finally:
             wine("sc", "delete", "sbx")
-        gone(t, before)
+        # Wine registers the components once more when it goes back; Windows does not.
+        gone(t, before, unlike=["\\Installer\\UserData\\S-1-5-18\\Components\\"])
 
 
 @promise("removing it also removes what it keeps for the user: grants, leases and answers")

@@ -12,6 +12,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests/cli"))
@@ -27,6 +28,13 @@ def one(pattern):
     if len(found) != 1:
         raise FileNotFoundError(f"{pattern} below {PACKAGES}: {[path.name for path in found]}")
     return found[0]
+
+
+def unzipped(directory):
+    """What the archive for Windows has in its one directory, unpacked."""
+    with zipfile.ZipFile(one("*-windows-*.zip")) as archive:
+        archive.extractall(directory)
+    return next(pathlib.Path(directory).iterdir())
 
 
 def call(*command, **options):
