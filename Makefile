@@ -58,7 +58,7 @@ coverage-windows: ## line coverage of win/ by the tests under Wine, in build/cov
 	@scripts/coverage-windows
 
 package: ## what is released for Linux and Windows, in build/packages
-	@scripts/install-deps run test
+	@scripts/install-deps run test package
 	@scripts/package
 
 package-test: ## build it, build it again elsewhere, install it into a clean Debian (the lane package)
