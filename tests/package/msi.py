@@ -74,6 +74,7 @@ def _(t):
 def _(t):
     known = properties(MSI)
     t.equal((known["ALLUSERS"], known["ProductName"], known["Manufacturer"], known["ARPNOMODIFY"]), ("1", "sbx", "sbx", "1"))
+    t.equal(known["REINSTALLMODE"], "amus", "a repair writes every file")
     t.equal([row[4:6] for row in table(MSI, "File") if row[2] == "sbx.exe"], [[f"{VERSION}.0", "1033"]])
     conditions = dict(table(MSI, "LaunchCondition"))
     t.has(conditions["NOT WIX_DOWNGRADE_DETECTED"], "newer version of sbx is installed")
@@ -223,16 +224,17 @@ def state_file():
     return STATE / "appcontainer.recipe"
 
 
-@promise("a repair brings back what was changed or is missing")
+@promise("a repair brings back what is missing")
 def _(t):
     with clean(CODES):
         t.equal(msiexec("/i", native(MSI))[0], 0)
-        # Windows stops the service for a repair; Wine does that for a removal only, and does not write a program that runs.
+        serving(t)
+        # Windows stops the service for a repair; Wine does that for a removal only. Windows also writes files of the same version
+        # anew, by the property that is tested above; Wine does not know it.
         t.equal(wine("sc", "stop", "sbx").status, 0)
         t.true(until(lambda: service_state() == "STOPPED"))
-        (PROGRAMS / "LICENSE").unlink()
-        with (PROGRAMS / "sbx.exe").open("ab") as stream:
-            stream.write(b"tampered")
+        for name in ("sbx.exe", "LICENSE"):
+            (PROGRAMS / name).unlink()
         status, log = msiexec("/i", CODES[0], "REINSTALL=ALL")
         t.equal(status, 0, log)
         in_place(t, FILES, VERSION)
