@@ -54,7 +54,7 @@ def _(t):
 
 @promise("the tarball has one directory with the static program in it, and it runs")
 def _(t):
-    with tarfile.open(one("*-linux-*.tar.gz")) as archive:
+    with tarfile.open(one("sbx-*-linux-*.tar.gz")) as archive:
         names = archive.getnames()
         t.equal(len({name.split("/")[0] for name in names}), 1, names)
         t.equal({(member.uid, member.gid, member.uname, member.gname) for member in archive}, {(0, 0, "root", "root")})
@@ -63,6 +63,14 @@ def _(t):
     done = call(program, "version")
     t.equal((done.status, done.out.split()[0]), (0, "sbx"), done)
     t.lacks(call("readelf", "--wide", "--program-headers", program).out, "INTERP", "no loader: it is static")
+
+
+@promise("the archive of libsbx has the header, both libraries and what finds them")
+def _(t):
+    with tarfile.open(one("libsbx-*-linux-*.tar.gz")) as archive:
+        names = {member.name.split("/", 1)[1] for member in archive if "/" in member.name}
+    for name in ("include/sbx.h", "lib/libsbx.so", "lib/libsbx.a", "lib/pkgconfig/sbx.pc", "lib/cmake/sbx/sbxConfig.cmake"):
+        t.true(name in names, sorted(names))
 
 
 @promise("the Windows archive has the program and its papers")

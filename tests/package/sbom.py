@@ -50,7 +50,7 @@ def _(t):
              if path.name != "SHA256SUMS" and not path.name.endswith(".spdx.json")}
     t.equal(said, there)
     hashes = {(entry["fileName"], checksum(entry, "SHA256"), checksum(entry, "SHA1")) for entry in document["files"]}
-    with tarfile.open(one("*-linux-*.tar.gz")) as archive:
+    with tarfile.open(one("sbx-*-linux-*.tar.gz")) as archive:
         for member in archive:
             if member.isfile():
                 data = archive.extractfile(member).read()
