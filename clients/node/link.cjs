@@ -7,6 +7,7 @@ const {ConnectionLostError, ProtocolError, UnavailableError} = require('./errors
 
 const LINE_MAX = 1 << 20;
 const STDERR_KEPT = 4096;
+const LAST_WORDS_MS = 2000;
 
 /** Where a service may listen, in the order in which they are tried. */
 function places(env = process.env) {
@@ -49,6 +50,8 @@ class Link {
     this.child = null;
     this.said = '';
     this.ended = null;
+    this.losing = false;
+    this.childClosed = false;
     this.onLine = () => {};
     this.onEnd = () => {};
   }
@@ -73,11 +76,19 @@ class Link {
     this.writer.write(line);
   }
 
-  /** The service is gone. What it said last helps to find out why. */
+  /** The service is gone. What one of our own said last tells why, so that is waited for. */
   lost(cause) {
-    const told = this.said.trim().split('\n').pop();
-    const why = cause ? `: ${cause.message}` : told ? `: ${told}` : '';
-    this.end(new ConnectionLostError(`the connection to ${this.what} ended${why}`, {cause}));
+    if (this.losing || this.ended) return;
+    this.losing = true;
+    const tell = () => {
+      const told = this.said.trim().split('\n').slice(-2).join('; ');
+      const why = told ? `: ${told}` : cause ? `: ${cause.message}` : '';
+      this.end(new ConnectionLostError(`the connection to ${this.what} ended${why}`, {cause}));
+    };
+    if (!this.child || this.childClosed) return tell();
+    this.child.once('close', tell);
+    setTimeout(tell, LAST_WORDS_MS).unref();
+    return undefined;
   }
 
   end(error) {
@@ -107,6 +118,7 @@ function startOwn(command, env) {
     const child = spawn(command[0], command.slice(1), {stdio: ['pipe', 'pipe', 'pipe'], env, windowsHide: true});
     const link = new Link(child.stdout, child.stdin, command.join(' '));
     link.child = child;
+    child.once('close', () => { link.childClosed = true; });
     child.stderr.on('data', (bytes) => { link.said = (link.said + bytes).slice(-STDERR_KEPT); });
     child.once('error', (error) => reject(new UnavailableError(
         `cannot start "${command[0]}": ${error.message}`,

@@ -187,6 +187,7 @@ test('sockets are found by their places', {timeout: 120000}, async (t) => {
     fs.unlinkSync(place);
   }
   await assert.rejects(sbx.connect({socket: path.join(folder, 'none')}), sbx.UnavailableError);
+  await assert.rejects(sbx.connect({start: 'always', command: ['sh', '-c', 'echo told why >&2; exit 1']}), /told why/);
   await assert.rejects(sbx.connect({start: 'always', program: path.join(folder, 'no-sbx')}), sbx.UnavailableError);
 });
 

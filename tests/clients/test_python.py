@@ -179,6 +179,8 @@ class Scripted(Common, unittest.TestCase):
             with self.assertRaises(sbx.UnavailableError) as caught:
                 sbx.connect(f"{directory}/none")
             self.assertIn("none", str(caught.exception))
+            with self.assertRaisesRegex(sbx.ConnectionLostError, "told why"):
+                sbx.connect(start="always", command=["sh", "-c", "echo told why >&2; exit 1"])
             with self.assertRaises(sbx.UnavailableError):
                 sbx.connect(start="always", program=f"{directory}/no-sbx")
 

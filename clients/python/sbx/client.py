@@ -5,23 +5,41 @@ from __future__ import annotations
 import collections
 import socket as sockets
 import subprocess
+import tempfile
 import threading
 from types import TracebackType
-from typing import (Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union)
+from typing import (IO, Any, Callable, Deque, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Type, Union)
 
 from . import _wire
 from ._wire import Argv, Credit, Json, Lines, Manifest, Result
 from .errors import ConnectionLostError, SbxError, UnavailableError
 
 _READ = 64 * 1024
+_LAST_WORDS = 2.0
 
 
 class _Link:
     """Bytes to and from a service."""
 
     def __init__(self, what: str, reader: Callable[[int], bytes], writer: Callable[[bytes], Any],
-                 closer: Callable[[], None], child: Optional["subprocess.Popen[bytes]"] = None) -> None:
+                 closer: Callable[[], None], child: Optional["subprocess.Popen[bytes]"] = None,
+                 words: Optional[IO[bytes]] = None) -> None:
         self.what, self.read, self.write, self.close, self.child = what, reader, writer, closer, child
+        self._words = words
+
+    def last_words(self) -> str:
+        """What a service of our own said before it ended."""
+        if self._words is None or self.child is None:
+            return ""
+        try:
+            self.child.wait(_LAST_WORDS)
+        except subprocess.TimeoutExpired:
+            pass
+        with self._words as words:
+            words.seek(0)
+            said = words.read(4096).decode("utf-8", "replace").strip().splitlines()
+        self._words = None
+        return ": " + "; ".join(said[-2:]) if said else ""
 
 
 def _from_socket(place: str) -> _Link:
@@ -42,10 +60,12 @@ def _from_socket(place: str) -> _Link:
 
 
 def _from_child(command: Sequence[str], env: Optional[Mapping[str, str]]) -> _Link:
+    words = tempfile.TemporaryFile()
     try:
-        child = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        child = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=words,
                                  bufsize=0, env=None if env is None else dict(env))
     except OSError as error:
+        words.close()
         raise UnavailableError(f'cannot start "{command[0]}": {error}',
                                data={"name": "unavailable", "hint": "install sbx, or name it with program="}) from error
     assert child.stdin is not None and child.stdout is not None
@@ -61,7 +81,7 @@ def _from_child(command: Sequence[str], env: Optional[Mapping[str, str]]) -> _Li
             sink.close()
         except OSError:
             pass
-    return _Link(" ".join(command), source.read, write, close, child)
+    return _Link(" ".join(command), source.read, write, close, child, words)
 
 
 def _open(socket: Optional[str], start: str, program: Optional[str], command: Optional[Sequence[str]],
@@ -354,6 +374,7 @@ class Client:
             self._reader.join()
         if self._link.child is not None and self._link.child.stdout is not None:
             self._link.child.stdout.close()
+            self._link.last_words()
 
     def __enter__(self) -> "Client":
         return self
@@ -370,6 +391,7 @@ class Client:
             with self._sending:
                 self._link.write(line)
         except (OSError, ValueError) as error:
+            self._reader.join(2 * _LAST_WORDS)  # it knows more
             self._lost(ConnectionLostError(f"the connection to {self._link.what} ended: {error}"))
             assert self._error is not None
             raise self._error from error
@@ -417,7 +439,10 @@ class Client:
             error = problem
         except (OSError, ValueError) as problem:
             error = ConnectionLostError(f"the connection to {self._link.what} ended: {problem}")
-        self._lost(error or ConnectionLostError(f"the connection to {self._link.what} ended"))
+        if self._error is None and error is None:
+            error = ConnectionLostError(f"the connection to {self._link.what} ended{self._link.last_words()}")
+        if error is not None:
+            self._lost(error)
 
     def _take(self, message: Json) -> None:
         with self._changed:
@@ -474,6 +499,9 @@ def connect(socket: Optional[str] = None, *, start: str = "auto", program: Optio
         client._hello(name, version)
     except BaseException:
         client._lost(ConnectionLostError("the client was closed", data={"name": "closed"}))
+        if client._link.child is not None:
+            client._link.child.kill()
+        client.close()
         raise
     return client
 
