@@ -23,12 +23,21 @@ struct sbx_port_reader {
 
 static char piece[PIECE]; /* of whoever is read just now */
 
+static struct cmsghdr *next_of(struct msghdr *message, struct cmsghdr *head)
+{
+    /* musl's macro makes an unsigned mask of a signed number. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+    return CMSG_NXTHDR(message, head);
+#pragma GCC diagnostic pop
+}
+
 /* What came with the bytes; more than expected is closed. */
 static size_t take_rights(struct msghdr *message, int fds[SBX_PORT_RIGHTS_MAX])
 {
     size_t count = 0;
     for (struct cmsghdr *head = CMSG_FIRSTHDR(message); head != NULL;
-         head = CMSG_NXTHDR(message, head)) {
+         head = next_of(message, head)) {
         if (head->cmsg_level != SOL_SOCKET || head->cmsg_type != SCM_RIGHTS) {
             continue;
         }
