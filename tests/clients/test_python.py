@@ -227,5 +227,33 @@ if SERVICE:
             self.assertEqual([denial["path"] for denial in done.denials], ["/etc/sbx-client-denied"])
 
 
+class Tap(unittest.TestResult):
+    """Prints TAP, as the other scripts do."""
+
+    def _told(self, passed, case, text=""):
+        for line in text.splitlines():
+            print(f"# {line}")
+        print(f"{'ok' if passed else 'not ok'} {self.testsRun} - {case.id().partition('.')[2]}", flush=True)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        self._told(True, test)
+
+    def addFailure(self, test, err):
+        super().addFailure(test, err)
+        self._told(False, test, self.failures[-1][1])
+
+    def addError(self, test, err):
+        super().addError(test, err)
+        self._told(False, test, self.errors[-1][1])
+
+
+def main():
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    print(f"1..{suite.countTestCases()}", flush=True)
+    result = suite.run(Tap())
+    sys.exit(0 if result.wasSuccessful() and result.testsRun > 0 else 1)
+
+
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main()
