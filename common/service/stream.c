@@ -1,4 +1,4 @@
-/* Output of a run: read while there is credit and the client takes what it is sent. */
+/* Output of a run: read while there is credit and the client takes what it is sent, and a little ahead of that. */
 #include <string.h>
 
 #include "common/service/internal.h"
@@ -18,18 +18,27 @@ void sbx_output_close(struct sbx_output_stream *stream)
     uv_close((uv_handle_t *)&stream->pipe, on_closed);
 }
 
+/* What one message may bring now. */
+static size_t room_for(const struct sbx_output_stream *stream)
+{
+    size_t room = sbx_wire_chunk(stream->run->client->line_max);
+    return stream->credit < (int64_t)room ? (size_t)stream->credit : room;
+}
+
 static void on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *out)
 {
     struct sbx_output_stream *stream = (struct sbx_output_stream *)handle->data;
-    size_t room = sizeof stream->run->service->chunk;
     (void)suggested;
-    if (stream->credit < (int64_t)room) room = (size_t)stream->credit;
-    *out = uv_buf_init(stream->run->service->chunk, (unsigned)room);
+    if (stream->credit > 0)
+        *out = uv_buf_init(stream->run->service->chunk, (unsigned)room_for(stream));
+    else
+        *out = uv_buf_init(stream->ahead, sizeof stream->ahead);
 }
 
-static void tell_output(const struct sbx_output_stream *stream, const char *bytes, size_t len)
+static void tell_output(struct sbx_output_stream *stream, const char *bytes, size_t len)
 {
     struct sbx_conn *client = stream->run->client;
+    stream->credit -= (int64_t)len;
     struct sbx_wire_output told = {.run = sbx_str(stream->run->name),
                                    .stream = stream->which,
                                    .data = {.bytes = {bytes, len}}};
@@ -67,19 +76,37 @@ static void on_read(uv_stream_t *pipe, ssize_t length, const uv_buf_t *buf)
         end(stream);
         return;
     }
-    stream->credit -= length;
     if (stream->which == SBX_WIRE_STDERR && stream->run->box != NULL)
         keep_tail(stream->run, buf->base, (size_t)length);
-    if (stream->run->client != NULL) tell_output(stream, buf->base, (size_t)length);
+    if (buf->base == stream->ahead)
+        stream->held = (size_t)length;
+    else if (stream->run->client != NULL)
+        tell_output(stream, buf->base, (size_t)length);
     sbx_output_look(stream);
+}
+
+static bool may_tell(const struct sbx_output_stream *stream)
+{
+    const struct sbx_run_job *run = stream->run;
+    return run->state != SBX_RUN_STARTING && run->client != NULL && !run->client->is_paused;
+}
+
+static void tell_held(struct sbx_output_stream *stream)
+{
+    while (stream->held > 0 && stream->credit > 0 && may_tell(stream)) {
+        size_t room = room_for(stream);
+        size_t part = stream->held < room ? stream->held : room;
+        tell_output(stream, stream->ahead, part);
+        stream->held -= part;
+        memmove(stream->ahead, stream->ahead + part, stream->held);
+    }
 }
 
 void sbx_output_look(struct sbx_output_stream *stream)
 {
-    const struct sbx_run_job *run = stream->run;
     if (!stream->is_open) return;
-    bool reads = run->state != SBX_RUN_STARTING && stream->credit > 0 && run->client != NULL &&
-                 !run->client->is_paused;
+    tell_held(stream);
+    bool reads = may_tell(stream) && stream->held == 0;
     if (reads == stream->is_reading) return;
     stream->is_reading = reads;
     if (reads)

@@ -56,7 +56,7 @@ class Neighbour(threading.Thread):
         except (client.Gone, client.Refused, OSError) as error:
             self.faults.append(f"round {self.rounds}: {type(error).__name__} {error}")
         self.faults += one.faults
-        one.peer.close()
+        one.close()
 
 
 class Attack:
@@ -161,7 +161,7 @@ def many_requests(a):
     one.ask_later("run.cancel", {"run": result["run"]}, "end")
     one.wait(lambda: len(one.answers) >= count, "the rest")
     a.failures += one.faults
-    one.peer.close()
+    one.close()
 
 
 def deaf(a):
@@ -248,7 +248,7 @@ def from_a_box(a):
     opened = {"sandbox": {"mode": "workspace-write", "fs_write_allow": [folder]}}
     a.true(ask(manifest=opened) == b"False", "it is reached from a box that may write beside it")
     a.failures += one.faults
-    one.peer.close()
+    one.close()
 
 
 ATTACKS = (garbage, half_lines, long_line, many_requests, deaf, connections, other_user, from_a_box)

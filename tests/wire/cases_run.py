@@ -50,14 +50,17 @@ def _(c):
 def _(c):
     below = c.folder / "below é"
     below.mkdir()
+    os.link(c.actor, below / c.actor.name)
     members = c.members(["cwd"])
+    members["argv"][0] = c.world.native(below / c.actor.name)
     members["cwd"] = c.world.native(below)
     run = c.client.runs[c.client.ask("run.start", **members)["run"]]
     c.ended(run)
     c.equal(run.bytes["stdout"].decode(), c.world.native(below))
     env = {name: value for name, value in os.environ.items() if name in ("PATH", "SYSTEMROOT", "WINDIR")}
     env["WIRE_TEST"] = "a=b \"é\""
-    run = c.start("env", "WIRE_TEST", env=env, manifest={"sandbox": {"env_pass": ["WIRE_TEST"]}})
+    run = c.start("env", "WIRE_TEST", env=env, manifest={"sandbox": {"mode": "workspace-write",
+                                                                        "env_pass": ["WIRE_TEST"]}})
     c.ended(run)
     c.equal(run.bytes["stdout"].decode(), "a=b \"é\"")
 
@@ -281,7 +284,7 @@ def _(c):
     reading = os.open(marks, os.O_RDONLY | os.O_NONBLOCK)
     run = other.runs[other.ask("run.start", **members)["run"]]
     c.said(run, "ready", on=other)
-    other.peer.close()
+    other.peer.end()
     deadline = time.monotonic() + 60
     os.set_blocking(reading, False)
     gone = False

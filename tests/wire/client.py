@@ -58,7 +58,7 @@ class Run:
 
 
 class Client:
-    """One connection. `peer` has write(bytes), read() -> bytes (b"" at the end), close()."""
+    """One connection. `peer` has write(bytes), read() -> bytes (b"" at the end), end(), close()."""
 
     def __init__(self, peer, definitions):
         self.peer = peer
@@ -74,7 +74,14 @@ class Client:
         self.lines = queue.Queue()
         self.is_closed = False
         self.line_max = LINE
-        threading.Thread(target=self._receive, daemon=True).start()
+        self.reader = threading.Thread(target=self._receive, daemon=True)
+        self.reader.start()
+
+    def close(self):
+        """Ends the connection. The descriptor is given back when nobody reads it: its number is soon another's."""
+        self.peer.end()
+        self.reader.join(SECONDS)
+        self.peer.close()
 
     # ---- receiving ----
 

@@ -29,11 +29,15 @@ class Socket:
     def half_close(self):
         self.socket.shutdown(socket.SHUT_WR)
 
-    def close(self):
+    def end(self):
+        """Ends the connection; who reads it sees that."""
         try:
             self.socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
+
+    def close(self):
+        self.end()
         self.socket.close()
 
 
@@ -55,7 +59,8 @@ class Pipes:
     def half_close(self):
         self.process.stdin.close()
 
-    def close(self):
+    def end(self):
+        """Ends the connection; who reads it sees that."""
         try:
             self.process.stdin.close()
         except OSError:
@@ -65,6 +70,9 @@ class Pipes:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+    def close(self):
+        self.end()
         self.process.stdout.close()
 
 

@@ -1,6 +1,6 @@
 """Plays the cases of the protocol against a service, and prints TAP.
 usage: play.py ENDPOINT boxed|unboxed ACTOR [WORD]
-ENDPOINT: socket (sbxd beside $SBX, on a socket of its own), stdio (`sbx serve --stdio`), or relay=COMMAND (a program whose standard
+ENDPOINT: socket (sbxd beside $SBX, on a socket of its own), stdio (`sbxd --stdio`, `sbx.exe serve --stdio`), or relay=COMMAND (a program whose standard
 streams are a connection). Unboxed, every run has both keys of a run without a box, and cases that need one are left out.
 WORD: only cases whose name contains it.
 
@@ -37,7 +37,8 @@ class World:
         self.is_boxed = is_boxed
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sbx-wire-"))
         self.log = open(self.folder / "log", "wb")
-        # Copied once, before anything runs, and never written again: a file that is open for writing cannot be executed.
+        # Copied once, before anything runs, and never written again: a file that is open for writing cannot be executed. A case has a
+        # link to it in its own directory, which is what a box shows.
         self.programs = self.folder / "programs"
         self.programs.mkdir(mode=0o755)
         self.actor = self.programs / ("actor.exe" if WINDOWS else "actor")
@@ -60,7 +61,8 @@ class World:
             program = str(pathlib.Path(SBX).parent / "sbxd")
             return endpoint.Daemon(program, self.folder, self.env, self.log)
         if self.kind == "stdio":
-            return endpoint.Serve([*RUNNER, SBX, "serve", "--stdio"], self.folder, self.env, self.log)
+            command = [SBX, "serve"] if WINDOWS else [str(pathlib.Path(SBX).parent / "sbxd")]
+            return endpoint.Serve([*RUNNER, *command, "--stdio"], self.folder, self.env, self.log)
         command = self.kind.removeprefix("relay=").split(",")
         return endpoint.Serve([*RUNNER, *command], self.folder, self.env, self.log)
 
@@ -90,6 +92,8 @@ class Case:
         self.checks = 0
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="case-", dir=world.folder))
         self.folder.chmod(0o755)
+        self.actor = self.folder / world.actor.name
+        os.link(world.actor, self.actor)
         self.clients = []
         self.client = self.connect(hello=row.hello)
 
@@ -131,7 +135,7 @@ class Case:
 
     def members(self, argv, **more):
         """The members of run.start for the actor, with both keys when there is no box."""
-        command = [self.world.native(self.world.actor), *(str(word) for word in argv)]
+        command = [self.world.native(self.actor), *(str(word) for word in argv)]
         members = {"argv": command, "cwd": self.world.native(self.folder), **more}
         if not self.world.is_boxed:
             members.update(sandbox="none", allowNoSandbox=True)
@@ -166,7 +170,7 @@ class Case:
     def finish(self):
         for one in self.clients:
             self.failures += one.faults
-            one.peer.close()
+            one.close()
         if not self.world.service.is_alive():
             self.failures.append(f"the service has ended: {self.world.service.close()}")
             self.world.service = self.world.open()  # the next case is none the worse for it
@@ -179,7 +183,7 @@ def play(world, row):
     try:
         case = Case(world, row)
         row.function(case)
-    except (client.Gone, client.Refused, OSError) as error:
+    except Exception as error:  # pylint: disable=broad-except
         place = [frame for frame in traceback.extract_tb(error.__traceback__) if "cases" in frame.filename]
         where = f"{place[-1].name}:{place[-1].lineno}: " if place else ""
         failure = f"{where}{type(error).__name__}: {error}"

@@ -53,8 +53,10 @@ def play(c, lines):
             message["result"]["run"] = "…"
         if line[0] == ">":
             fill(message, c)
-            if "id" in message:
-                c.client.asked[json.dumps(message["id"])] = (message["method"], message.get("params", {}))
+            if "id" not in message:
+                c.client.tell(message["method"], **message["params"])
+                continue
+            c.client.asked[json.dumps(message["id"])] = (message["method"], message.get("params", {}))
             c.client.send(message)
             continue
         # In their order, but other messages may come between.
