@@ -12,6 +12,8 @@
 #else
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 #endif
 
@@ -194,6 +196,27 @@ static int verb_size(char **args)
     return 0;
 }
 
+/* reach SOCKET LINE: what the first answer to that line is, or why there is none */
+static int verb_reach(char **args)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t len = strlen(args[0]);
+    if (len >= sizeof address.sun_path) return 93;
+    memcpy(address.sun_path, args[0], len);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    char answer[4096];
+    ssize_t got = -1;
+    if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+        send(fd, args[1], strlen(args[1]), MSG_NOSIGNAL) > 0 && send(fd, "\n", 1, MSG_NOSIGNAL) > 0)
+        got = recv(fd, answer, sizeof answer, 0);
+    if (got < 0)
+        (void)fputs(strerror(errno), stdout);
+    else
+        (void)fwrite(answer, 1, (size_t)got, stdout);
+    if (fd >= 0) (void)close(fd);
+    return flush(0);
+}
+
 #endif
 
 static const struct {
@@ -205,7 +228,7 @@ static const struct {
     {"flood", 1, verb_flood}, {"cat", 0, verb_cat},   {"hold", 0, verb_hold},
     {"env", 1, verb_env},     {"cwd", 0, verb_cwd},   {"touch", 1, verb_touch},
 #ifndef _WIN32
-    {"trap", 0, verb_trap},   {"size", 0, verb_size},
+    {"reach", 2, verb_reach}, {"trap", 0, verb_trap}, {"size", 0, verb_size},
 #endif
 };
 
