@@ -11,7 +11,7 @@ import machine
 from machine import PROGRAMS, STATE, clean, installed, listed, msiexec, native, path_entries, service_state, until, wine
 from packaged import ROOT, call, main, one, promise, unzipped
 
-MSI = one("*-windows-*.msi")
+MSI = one("sbx-*-windows-*.msi")
 MAKE = ROOT / "installer/windows/make_msi.py"
 FAILED = 1603
 

@@ -32,7 +32,7 @@ def one(pattern):
 
 def unzipped(directory):
     """What the archive for Windows has in its one directory, unpacked."""
-    with zipfile.ZipFile(one("*-windows-*.zip")) as archive:
+    with zipfile.ZipFile(one("sbx-*-windows-*.zip")) as archive:
         archive.extractall(directory)
     return next(pathlib.Path(directory).iterdir())
 

@@ -51,7 +51,7 @@ def unsigned(t):
     """Copies of the program and of the package, as they are without a certificate."""
     program, package = t.directory / "sbx.exe", t.directory / "sbx.msi"
     shutil.copyfile(unzipped(t.directory / "zip") / "sbx.exe", program)
-    shutil.copyfile(one("*-windows-*.msi"), package)
+    shutil.copyfile(one("sbx-*-windows-*.msi"), package)
     return program, package
 
 
