@@ -3,10 +3,11 @@
 import tarfile
 import zipfile
 
-from packaged import PACKAGES, call, main, one, promise
+from packaged import PACKAGES, ROOT, call, main, one, promise
 
 DEB = {
     "usr/bin/sbx": 0o755,
+    "usr/bin/sbxd": 0o755,
     "etc/apparmor.d/sbx": 0o644,
     "usr/share/bash-completion/completions/sbx": 0o644,
     "usr/share/zsh/vendor-completions/_sbx": 0o644,
@@ -33,7 +34,11 @@ def deb_files(t):
 @promise("the Debian package has programs, pages, completions and examples, owned by root")
 def _(t):
     files = deb_files(t)
-    for name, mode in DEB.items():
+    # Units for the system are beside a directory of those for users.
+    units = ROOT / "installer/linux/systemd"
+    places = {f"usr/lib/systemd/{'user' if path.parent != units else 'system'}/{path.name}": 0o644
+              for path in units.rglob("*.s*") if path.is_file()}
+    for name, mode in (DEB | places).items():
         t.true(name in files, name)
         t.equal(files[name].mode if name in files else None, mode, name)
     for name, member in files.items():
