@@ -63,7 +63,8 @@ enum sbx_code sbx_link_open_pipes(HANDLE in, HANDLE out, struct sbx_link *link, 
     system->out = out;
     system->reading.hEvent = read_event;
     system->writing.hEvent = write_event;
-    *link = (struct sbx_link){.stream = (intptr_t)in, .worker = -1, .system = (struct sbx_link_system *)system};
+    *link = (struct sbx_link){
+        .stream = (intptr_t)in, .worker = -1, .system = (struct sbx_link_system *)system};
     begin_reading(system);
     return SBX_OK;
 }

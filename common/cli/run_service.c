@@ -109,10 +109,9 @@ static void take_event(struct service_run *service, const struct sbx_client_even
 /* Two interrupts end it. A run that has just ended cannot be told anything, which is no failure. */
 static void forward(struct service_run *service, const char *name)
 {
-    if (sbx_text_eq(name, "INT") && ++service->interrupts > 1)
-        (void)sbx_client_cancel(service->client, service->run, NULL);
-    else if (sbx_client_signal(service->client, service->run, name, NULL) != 0)
-        (void)sbx_client_cancel(service->client, service->run, NULL);
+    bool is_end = sbx_text_eq(name, "INT") && ++service->interrupts > 1;
+    if (!is_end) is_end = sbx_client_signal(service->client, service->run, name, NULL) != 0;
+    if (is_end) (void)sbx_client_cancel(service->client, service->run, NULL);
 }
 
 /* As much of standard input as has come and the service has room for. */
