@@ -228,6 +228,7 @@ static struct {
     struct sbx_arena arena;
     struct sbx_plan plan; /* as much of it as is known by then */
     struct sbx_launch launch;
+    bool is_used;
 } expected;
 
 static void forget(void)
@@ -246,9 +247,12 @@ static void expect(const struct sbx_policy *policy)
     if (launch->is_ready || sbx_session_net_shared() != NULL) {
         return;
     }
-    memset(launch, 0, sizeof *launch);
+    if (expected.is_used) { /* the first time nothing is in it, and most of it never is touched */
+        memset(launch, 0, sizeof *launch);
+    }
+    expected.is_used = true;
     expected.plan = (struct sbx_plan){.policy = policy};
-    bool has_group = sbx_launch_wants_group(policy) && sbx_cgroup_usable() != SBX_CGROUP_NONE;
+    bool has_group = sbx_launch_wants_group(policy) && sbx_cgroup_usable_early() != SBX_CGROUP_NONE;
     if (has_group || !is_kept_inside(&expected.plan) ||
         sbx_account_find(policy, &launch->account, &ignored) != SBX_OK ||
         launch->account.is_other) {

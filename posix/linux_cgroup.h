@@ -79,6 +79,10 @@ struct sbx_cgroup_usage {
  * holds all three limits. Looks only, changes nothing. */
 enum sbx_cgroup_version sbx_cgroup_usable(void);
 
+/* The same, and the next sbx_cgroup_usable gives this answer again without a look: a run asks before it is decided,
+ * and once more to decide. */
+enum sbx_cgroup_version sbx_cgroup_usable_early(void);
+
 /* Makes a group, sets the limits and reads each of them back. When no limit is asked for, *out is no
  * group and the result SBX_OK; every function below takes such a one and does nothing.
  * SBX_E_UNSUPPORTED: none can be made here. SBX_E_VERIFY: the kernel took a limit and tells another.

@@ -417,11 +417,27 @@ void sbx_cgroup_find(const struct sbx_cgroup_kernel *kernel, unsigned need, stru
     }
 }
 
+static struct {
+    bool is_known;
+    enum sbx_cgroup_version version;
+} early;
+
 enum sbx_cgroup_version sbx_cgroup_usable(void)
 {
     AUTO_CGROUP found = {0};
+    if (early.is_known) {
+        early.is_known = false;
+        return early.version;
+    }
     sbx_cgroup_find(&sbx_cgroup_real, SBX_CGROUP_NEED, &found);
     return found.version;
+}
+
+enum sbx_cgroup_version sbx_cgroup_usable_early(void)
+{
+    early.version = sbx_cgroup_usable();
+    early.is_known = true;
+    return early.version;
 }
 
 void sbx_cgroup_release(struct sbx_cgroup *group)

@@ -358,6 +358,7 @@ static struct sbx_init_filter add_program(struct sbx_launch *launch, enum sbx_fi
 static enum sbx_code seal_block(struct sbx_launch *launch, struct sbx_err *err)
 {
     struct sbx_init_filter filters[SBX_LAUNCH_FILTERS];
+    launch->filter_count = sbx_filter_join(launch->filters, launch->filter_count);
     for (size_t i = 0; i < launch->filter_count; i++) {
         filters[i] = add_program(launch, launch->filters[i]);
     }

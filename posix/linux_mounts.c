@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "common/base/sort.h"
 #include "posix/fault.h"
 #include "posix/fd.h"
 #include "posix/linux_process.h"
@@ -469,7 +470,7 @@ enum sbx_code sbx_mounts_make(struct sbx_arena *arena, const struct sbx_policy *
     if (code != SBX_OK) {
         return code;
     }
-    qsort(mounts.items, mounts.count, sizeof mounts.items[0], compare_mounts);
+    sbx_sort(mounts.items, mounts.count, sizeof mounts.items[0], compare_mounts);
     code = settle(&making);
     if (code == SBX_OK) {
         code = check_places(&making);

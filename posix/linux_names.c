@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sort.h"
 #include "posix/fd.h"
 #include "posix/git_file.h"
 #include "posix/linux_names_internal.h"
@@ -159,7 +160,7 @@ static enum sbx_code collect_starts(struct sbx_names_walk *walk, struct sbx_err 
         }
     }
     if (walk->start_count > 1) {
-        qsort(walk->starts, walk->start_count, sizeof *walk->starts, compare_starts);
+        sbx_sort(walk->starts, walk->start_count, sizeof *walk->starts, compare_starts);
     }
     walk->sorted_count = walk->start_count;
     return code;
@@ -252,7 +253,7 @@ static enum sbx_code settle(struct sbx_names_walk *walk, struct sbx_err *err)
     struct sbx_found *items = walk->found.items;
     size_t kept = 0;
     if (walk->found.count > 1) {
-        qsort(items, walk->found.count, sizeof *items, compare_found);
+        sbx_sort(items, walk->found.count, sizeof *items, compare_found);
     }
     for (size_t i = 0; i < walk->found.count; i++) {
         bool is_again = kept > 0 && sbx_text_eq(items[kept - 1].path, items[i].path);

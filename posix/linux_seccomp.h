@@ -9,6 +9,7 @@
 #define SBX_POSIX_LINUX_SECCOMP_H
 
 #include <linux/filter.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/attr.h"
@@ -29,6 +30,11 @@ enum sbx_filter {
     SBX_FILTER_NO_NETWORK,  /* no internet sockets, where there is no network namespace */
     SBX_FILTER_NEIGHBOURS,  /* the user's other processes, where there are no namespaces */
     SBX_FILTER_CHANGES,     /* asks the listener before a mode or times are changed */
+    /* A deny program and what most boxes load on top, as one: each program costs when a box is made. */
+    SBX_FILTER_BOX,             /* deny, no-landlock */
+    SBX_FILTER_BOX_UNIX,        /* deny-unix, no-landlock */
+    SBX_FILTER_BOX_STRICT,      /* deny, strict, no-landlock */
+    SBX_FILTER_BOX_UNIX_STRICT, /* deny-unix, strict, no-landlock */
     SBX_FILTER_COUNT
 };
 
@@ -36,6 +42,9 @@ enum sbx_filter {
 extern const struct sbx_name sbx_filter_names[];
 
 struct sbx_bpf sbx_filter_program(enum sbx_filter which);
+
+/* Puts one program in the place of those that it says the same as together. Returns how many there are then. */
+size_t sbx_filter_join(enum sbx_filter *filters, size_t count);
 
 /* Loads a program into the calling thread, for good; no-new-privs must be set. `flags` are the kernel's
  * SECCOMP_FILTER_FLAG_*. Returns what the kernel returns (0, or the listener's descriptor, close-on-exec,

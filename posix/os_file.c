@@ -29,6 +29,18 @@ static enum sbx_node node_of(mode_t mode)
     return S_ISSOCK(mode) ? SBX_NODE_SOCKET : SBX_NODE_OTHER;
 }
 
+/* Asked about every path of a policy; this process never becomes somebody else. */
+static uid_t caller(void)
+{
+    static uid_t user;
+    static bool is_known;
+    if (!is_known) {
+        user = geteuid();
+        is_known = true;
+    }
+    return user;
+}
+
 /* A POSIX ACL needs no look of its own: with one, the group bits of the mode are its mask, the most
  * that any entry but the owner's and the others' can give. */
 static struct sbx_file_info describe(const struct stat *status)
@@ -36,7 +48,7 @@ static struct sbx_file_info describe(const struct stat *status)
     return (struct sbx_file_info){
         .node = node_of(status->st_mode),
         .size_bytes = status->st_size > 0 ? (uint64_t)status->st_size : 0,
-        .is_callers = status->st_uid == geteuid(),
+        .is_callers = status->st_uid == caller(),
         .is_admins = status->st_uid == 0,
         .others_may_write = (status->st_mode & (S_IWGRP | S_IWOTH)) != 0,
     };
@@ -114,9 +126,11 @@ static enum sbx_code read_all(struct sbx_arena *arena, int fd, const char *path,
     /* The size may be 0 (/proc) or grow meanwhile: what counts is what is read. */
     AUTO_BUF all;
     sbx_buf_init(&all, max_bytes);
-    char block[16384];
+    char block[4096];
+    /* Of a setting in /proc the kernel gets memory for as much as is asked for. */
+    size_t step = max_bytes < sizeof block ? max_bytes + 1 : sizeof block;
     for (;;) {
-        ssize_t got = read_waiting(fd, block, sizeof block);
+        ssize_t got = read_waiting(fd, block, step);
         int raw = errno;
         if (got < 0) {
             return sbx_err_errno(err, raw, "read", "cannot read \"%s\"", path);

@@ -10,8 +10,8 @@
 
 #include "common/base/banned.h"
 
-/* Large enough that the C libraries map it, zero as it comes, instead of clearing it: only what is used costs. */
-#define FIRST_BLOCK_BYTES ((size_t)128 << 10)
+/* Enough for most; small enough that clearing it, where the C library has to, costs nothing. */
+#define FIRST_BLOCK_BYTES ((size_t)32 << 10)
 #define LARGEST_BLOCK_BYTES ((size_t)1 << 20)
 #define FIRST_ARRAY_ITEMS 4
 

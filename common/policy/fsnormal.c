@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sort.h"
 #include "common/policy/policy.h"
 
 #include "common/base/banned.h"
@@ -191,7 +192,7 @@ static void drop_redundant(struct sbx_policy *policy, struct sbx_findings *findi
 void sbx_rules_normalise(struct sbx_policy *policy, struct sbx_findings *findings)
 {
     struct sbx_rules *rules = &policy->rules;
-    if (rules->count > 1) qsort(rules->items, rules->count, sizeof *rules->items, compare_rules);
+    if (rules->count > 1) sbx_sort(rules->items, rules->count, sizeof *rules->items, compare_rules);
     drop_equal(rules, findings);
     drop_redundant(policy, findings);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sort.h"
 #include "common/policy/manifest_keys.h"
 #include "common/policy/policy.h"
 
@@ -101,7 +102,7 @@ static void resolve_hosts(const struct resolve *r, const struct sbx_texts *list,
         else
             host_finding(r, &list->items[i], key == NULL ? name : key, problem, why);
     }
-    if (used > 1) qsort(hosts, used, sizeof *hosts, compare_hosts);
+    if (used > 1) sbx_sort(hosts, used, sizeof *hosts, compare_hosts);
     size_t kept = 0;
     for (size_t i = 0; i < used; i++)
         if (kept == 0 || compare_hosts(&hosts[kept - 1], &hosts[i]) != 0) hosts[kept++] = hosts[i];
@@ -367,9 +368,9 @@ static void resolve_env(const struct resolve *r)
     resolve_env_pass(r);
     struct sbx_policy *policy = r->policy;
     if (policy->env_count > 1)
-        qsort(policy->env, policy->env_count, sizeof *policy->env, compare_pairs);
+        sbx_sort(policy->env, policy->env_count, sizeof *policy->env, compare_pairs);
     if (policy->env_pass_count > 1)
-        qsort(policy->env_pass, policy->env_pass_count, sizeof *policy->env_pass, compare_names);
+        sbx_sort(policy->env_pass, policy->env_pass_count, sizeof *policy->env_pass, compare_names);
 }
 
 /* ---- the rest ---- */

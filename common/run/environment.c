@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/sort.h"
 #include "common/os.h"
 
 #include "common/base/banned.h"
@@ -31,7 +32,7 @@ enum sbx_code sbx_environment_make(struct sbx_arena *arena, const struct sbx_pol
         env[count] = sbx_arena_printf(arena, "%s=%s", policy->env_pass[i], value);
         if (env[count++] == NULL) return sbx_err_nomem(err);
     }
-    if (count > 1) qsort(env, count, sizeof *env, compare_entries);
+    if (count > 1) sbx_sort(env, count, sizeof *env, compare_entries);
     *out = env;
     return SBX_OK;
 }

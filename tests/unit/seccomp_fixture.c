@@ -154,6 +154,9 @@ static bool step(const struct sock_filter *line, const void *data, uint32_t *acc
     case BPF_JMP | BPF_JGE | BPF_K:
         holds = a >= line->k;
         break;
+    case BPF_JMP | BPF_JSET | BPF_K:
+        holds = (a & line->k) != 0;
+        break;
     case BPF_RET | BPF_K:
         *accumulator = line->k;
         return true;

@@ -18,6 +18,7 @@
 #include "posix/fd.h"
 #include "tests/check.h"
 #include "tests/unit/os_actor.h"
+#include "tests/unit/random.h"
 #include "tests/unit/seccomp_fixture.h"
 
 #include "common/base/banned.h"
@@ -447,7 +448,73 @@ static void neighbours_cannot_be_reached(void)
     CHECK_U64(answer_of(SBX_FILTER_NEIGHBOURS, &look), SECCOMP_RET_ALLOW);
 }
 
+/* ---- several as one ---------------------------------------------------------------------------- */
+
+/* As the kernel does it: a smaller action is the stricter one. */
+static uint32_t answer_of_all(const enum sbx_filter *filters, size_t count, const struct call *call)
+{
+    uint32_t strictest = SECCOMP_RET_ALLOW;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t answer = answer_of(filters[i], call);
+        int32_t action = (int32_t)(answer & SECCOMP_RET_ACTION_FULL);
+        if (action < (int32_t)(strictest & SECCOMP_RET_ACTION_FULL)) {
+            strictest = answer;
+        }
+    }
+    return strictest;
+}
+
+static uint64_t some_argument(uint64_t *state)
+{
+    static const uint64_t values[] = {0,      1,          2,     3,    10,        16,      17,
+                                      0x5412, 0xffffffff, 04755, 0755, 020200000, 0x80003, 262,
+                                      0x541c, 0x10000000, 58,    0x10, UINT64_MAX};
+    uint64_t value = values[random_below(state, SBX_COUNT(values))];
+    return random_below(state, 6) == 0 ? value | HIGH : value;
+}
+
+static void joined_programs_say_what_their_parts_say(void)
+{
+    static const struct {
+        enum sbx_filter joined;
+        size_t count;
+        enum sbx_filter parts[3];
+    } rows[] = {
+        {SBX_FILTER_BOX, 2, {SBX_FILTER_DENY, SBX_FILTER_NO_LANDLOCK}},
+        {SBX_FILTER_BOX_UNIX, 2, {SBX_FILTER_DENY_UNIX, SBX_FILTER_NO_LANDLOCK}},
+        {SBX_FILTER_BOX_STRICT, 3, {SBX_FILTER_DENY, SBX_FILTER_STRICT, SBX_FILTER_NO_LANDLOCK}},
+        {SBX_FILTER_BOX_UNIX_STRICT,
+         3,
+         {SBX_FILTER_DENY_UNIX, SBX_FILTER_STRICT, SBX_FILTER_NO_LANDLOCK}},
+    };
+    uint64_t state = 20261118;
+    for (size_t i = 0; i < SBX_COUNT(rows); i++) {
+        unsigned wrong = 0;
+        for (int number = -1; number <= LAST_CALL + 2; number++) {
+            for (int round = 0; round < 200; round++) {
+                struct call call = {.number = number};
+                for (size_t k = 0; k < SBX_COUNT(call.arguments); k++) {
+                    call.arguments[k] = some_argument(&state);
+                }
+                wrong += answer_of(rows[i].joined, &call) !=
+                         answer_of_all(rows[i].parts, rows[i].count, &call);
+            }
+        }
+        CHECK_INT(wrong, 0);
+        enum sbx_filter list[4] = {rows[i].parts[0], rows[i].parts[1], SBX_FILTER_METADATA,
+                                   rows[i].parts[2]};
+        CHECK_INT(sbx_filter_join(list, rows[i].count + 1), 2);
+        CHECK_INT(list[0], rows[i].joined);
+        CHECK_INT(list[1], SBX_FILTER_METADATA);
+    }
+    enum sbx_filter other[] = {SBX_FILTER_DENY, SBX_FILTER_STRICT};
+    CHECK_INT(sbx_filter_join(other, 2), 2);
+    CHECK(other[0] == SBX_FILTER_DENY && other[1] == SBX_FILTER_STRICT);
+}
+
 static const struct sbx_test tests[] = {
+    {"programs that are several as one say what those say",
+     joined_programs_say_what_their_parts_say},
     {"strict allows, ends or does not know a call", strict_has_three_answers},
     {"strict ends no process for a call it allows", allowed_calls_are_not_ended},
     {"strict allows what everyday tools were seen to call", what_everyday_tools_call_is_allowed},
