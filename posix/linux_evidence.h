@@ -59,16 +59,19 @@ void sbx_evidence_limits(struct sbx_evidence_list *list, const struct sbx_proc *
 void sbx_evidence_cgroup(struct sbx_evidence_list *list, const struct sbx_cgroup *group, pid_t pid);
 void sbx_evidence_environment(struct sbx_evidence_list *list, int plan_fd, const char *const *env);
 
-/* Every rule that closes or locks a path, tried in the box by the path it was given: whatever links and
- * directories were swapped meanwhile, that path must be closed or read-only there. */
-void sbx_evidence_rules(struct sbx_evidence_list *list, const struct sbx_proc *proc,
-                        const struct sbx_policy *policy);
-
 /* Every mount of the plan is what its path really leads to, of the planned kind, and nothing else is mounted but
  * what a bind took along from below its source. The mounts of `own` were listed while the box was made, and
- * may be listed again. */
-void sbx_evidence_mounts(struct sbx_evidence_list *list, const struct sbx_proc *proc,
-                         const struct sbx_policy *policy, const struct sbx_mounts *mounts,
-                         struct sbx_own *own);
+ * may be listed again. Tells of each mount whether its path was found to lead to it and to be read-only, in the order of
+ * the plan; NULL when nothing could be read. */
+const bool *sbx_evidence_mounts(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                                const struct sbx_policy *policy, const struct sbx_mounts *mounts,
+                                struct sbx_own *own);
+
+/* Every rule that closes or locks a path, tried in the box by the path it was given: whatever links and
+ * directories were swapped meanwhile, that path must be closed or read-only there. A path that `locked` (see above) tells
+ * about was tried by then. */
+void sbx_evidence_rules(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                        const struct sbx_policy *policy, const struct sbx_mounts *mounts,
+                        const bool *locked);
 
 #endif

@@ -26,6 +26,7 @@ struct look {
     struct sbx_own *own;
     bool is_own_early;         /* what is not found there may be found in a newer list */
     struct sbx_places planned; /* by path; a link has none */
+    bool *locked;              /* of each planned one: its path leads to it, and it is read-only */
     int root_fd;               /* of the box */
 };
 
@@ -186,8 +187,9 @@ static struct words planned_words(const struct sbx_mount *mount, const struct ex
     };
 }
 
-static void check_mount(const struct look *look, const struct sbx_mount *mount)
+static void check_mount(const struct look *look, size_t index)
 {
+    const struct sbx_mount *mount = &look->mounts->items[index];
     const struct expected *want = &expectations[mount->kind];
     struct words planned = planned_words(mount, want);
     struct seen seen = see(look, mount->path);
@@ -203,6 +205,7 @@ static void check_mount(const struct look *look, const struct sbx_mount *mount)
         return;
     }
     line->is_known = true;
+    look->locked[index] = seen.mount_id != 0 && line->is_read_only;
     struct words found = {
         .what = nature(look, mount, line, &seen),
         .is_read_only = line->is_read_only,
@@ -374,7 +377,9 @@ static bool open_look(struct look *look, const struct sbx_proc *proc)
     const struct sbx_mounts *mounts = look->mounts;
     look->root_fd = openat(proc->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
     look->is_own_early = look->own->has_mounts;
-    if (look->root_fd < 0 || !sbx_mountinfo_read(arena, proc->dir, &look->inside_list) ||
+    look->locked = SBX_NEW_ARRAY(arena, bool, mounts->count);
+    if (look->root_fd < 0 || look->locked == NULL ||
+        !sbx_mountinfo_read(arena, proc->dir, &look->inside_list) ||
         !sbx_mountindex_make(arena, &look->inside_list, &look->inside) ||
         (!look->is_own_early && !sbx_own_list_mounts(look->own, arena)) ||
         !sbx_places_init(&look->planned, arena, mounts->count)) {
@@ -392,26 +397,27 @@ static void close_look(struct look *look)
     sbx_fd_close(&look->root_fd);
 }
 
-void sbx_evidence_mounts(struct sbx_evidence_list *list, const struct sbx_proc *proc,
-                         const struct sbx_policy *policy, const struct sbx_mounts *mounts,
-                         struct sbx_own *own)
+const bool *sbx_evidence_mounts(struct sbx_evidence_list *list, const struct sbx_proc *proc,
+                                const struct sbx_policy *policy, const struct sbx_mounts *mounts,
+                                struct sbx_own *own)
 {
     SBX_CLEANUP(close_look)
     struct look look = {
         .list = list, .mounts = mounts, .policy = policy, .own = own, .root_fd = -1};
     if (!open_look(&look, proc)) {
         sbx_evidence_add(list, "mounts", "readable", "unreadable", false);
-        return;
+        return NULL;
     }
     for (size_t i = 0; i < mounts->count; i++) {
         if (mounts->items[i].kind == SBX_MOUNT_LINK) {
             check_link(&look, &mounts->items[i]);
         } else {
-            check_mount(&look, &mounts->items[i]);
+            check_mount(&look, i);
         }
     }
     if (!mounts->has_own_order) {
         check_order(&look);
     }
     check_rest(&look);
+    return look.locked;
 }

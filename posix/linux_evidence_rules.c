@@ -55,8 +55,19 @@ static const char *state_of(int root, const struct sbx_rule *rule)
     return is_read_only(fd) ? "read-only" : "writable";
 }
 
+/* Opening each path would cost as much as mounting it; that of a mount was looked at by its number, which says as much. */
+static bool is_locked_mount(const struct sbx_rule *rule, const struct sbx_mounts *mounts,
+                            const bool *locked)
+{
+    size_t index = rule->access != SBX_ACCESS_READ || locked == NULL
+                       ? mounts->count
+                       : sbx_mounts_at(mounts, rule->path.text);
+    return index < mounts->count && mounts->items[index].kind == SBX_MOUNT_READ && locked[index];
+}
+
 void sbx_evidence_rules(struct sbx_evidence_list *list, const struct sbx_proc *proc,
-                        const struct sbx_policy *policy)
+                        const struct sbx_policy *policy, const struct sbx_mounts *mounts,
+                        const bool *locked)
 {
     AUTO_FD root = openat(proc->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
@@ -69,7 +80,8 @@ void sbx_evidence_rules(struct sbx_evidence_list *list, const struct sbx_proc *p
         if (rule->is_glob || rule->kind != SBX_RULE_HOST || rule->access == SBX_ACCESS_WRITE) {
             continue;
         }
-        const char *got = state_of(root, rule);
+        const char *got =
+            is_locked_mount(rule, mounts, locked) ? "read-only" : state_of(root, rule);
         const char *wanted = rule->access == SBX_ACCESS_NONE ? "closed" : "read-only";
         bool is_right = got[0] == wanted[0] || (rule->access == SBX_ACCESS_READ && got[0] == 'c');
         sbx_line_set(&what, "rule.");

@@ -94,8 +94,9 @@ static const char *real_name(struct sbx_arena *arena, const char *path)
     return path;
 }
 
-/* Rules for paths that are not there: the box must not make them. */
-static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, struct sbx_err *err)
+/* Rules for paths that are not there: the box must not make them. What is mounted is there, and need not be asked for. */
+static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows,
+                                const struct sbx_mounts *mounts, struct sbx_err *err)
 {
     const struct sbx_policy *policy = launch->plan->policy;
     enum sbx_code code = SBX_OK;
@@ -107,7 +108,8 @@ static enum sbx_code add_absent(struct sbx_launch *launch, struct rows *rows, st
         }
         if (rule->is_glob) {
             code = add_pattern(launch, rows, rule->path.text, SBX_PATTERN_ANCHORED, err);
-        } else if (stat(rule->path.text, &info) != 0 && errno == ENOENT) {
+        } else if (sbx_mounts_at(mounts, rule->path.text) == mounts->count &&
+                   stat(rule->path.text, &info) != 0 && errno == ENOENT) {
             const char *name = real_name(launch->arena, rule->path.text);
             code = name == NULL ? sbx_err_nomem(err)
                                 : add_place(launch, rows, name, SBX_PLACE_PINNED, err);
@@ -186,7 +188,7 @@ enum sbx_code sbx_launch_names(struct sbx_launch *launch, const struct sbx_mount
         code = add_place(launch, &rows, mount->path, place_kind(mounts, i), err);
     }
     if (code == SBX_OK) {
-        code = add_absent(launch, &rows, err);
+        code = add_absent(launch, &rows, mounts, err);
     }
     for (size_t i = 0; i < policy->protect_count && code == SBX_OK; i++) {
         code = add_pattern(launch, &rows, policy->protect[i].pattern,

@@ -137,6 +137,14 @@ static void see_namespaces(const struct sbx_proc *proc, struct sbx_early *out)
                   sizeof out->users);
 }
 
+static void read_mounts(struct sbx_launch *launch, const struct sbx_proc *proc,
+                        const struct sbx_mounts *mounts)
+{
+    const struct sbx_policy *policy = launch->plan->policy;
+    const bool *locked = sbx_evidence_mounts(&launch->evidence, proc, policy, mounts, &launch->own);
+    sbx_evidence_rules(&launch->evidence, proc, policy, mounts, locked);
+}
+
 void sbx_mounted_look(struct sbx_launch *launch, const struct sbx_mounts *mounts, pid_t first)
 {
     struct sbx_early *early = &launch->early;
@@ -152,8 +160,7 @@ void sbx_mounted_look(struct sbx_launch *launch, const struct sbx_mounts *mounts
     }
     early->is_taken = true;
     sbx_evidence_user_namespaces(&launch->evidence, &proc);
-    sbx_evidence_mounts(&launch->evidence, &proc, launch->plan->policy, mounts, &launch->own);
-    sbx_evidence_rules(&launch->evidence, &proc, launch->plan->policy);
+    read_mounts(launch, &proc, mounts);
 }
 
 /* Of this process, too: the same mounts, and none of them has changed. */
@@ -213,9 +220,7 @@ void sbx_mounted_verify(struct sbx_launch *launch, const struct sbx_mounted *box
                                launch->session->net_inode);
     }
     if (!is_seen) {
-        sbx_evidence_mounts(&launch->evidence, &held, launch->plan->policy, box->mounts,
-                            &launch->own);
-        sbx_evidence_rules(&launch->evidence, &held, launch->plan->policy);
+        read_mounts(launch, &held, box->mounts);
     }
     sbx_launch_evidence(launch, &held);
 }

@@ -382,6 +382,22 @@ const struct sbx_mount *sbx_mounts_above(const struct sbx_mounts *mounts, size_t
     return item_above(mounts, index);
 }
 
+size_t sbx_mounts_at(const struct sbx_mounts *mounts, const char *path)
+{
+    size_t low = 0;
+    size_t high = mounts->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare_paths(mounts->items[middle].path, path);
+        if (order == 0) {
+            return middle;
+        }
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return mounts->count;
+}
+
 static bool is_same_again(const struct sbx_mount *mount, const struct sbx_mount *above)
 {
     bool is_host = mount->kind == SBX_MOUNT_READ || mount->kind == SBX_MOUNT_WRITE;

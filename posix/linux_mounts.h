@@ -63,4 +63,7 @@ enum sbx_code sbx_mounts_make(struct sbx_arena *arena, const struct sbx_policy *
 /* The nearest mount that contains item `index`, or NULL: a private root. */
 const struct sbx_mount *sbx_mounts_above(const struct sbx_mounts *mounts, size_t index);
 
+/* The index of the one at that very path, which may be a link; mounts->count when there is none. */
+size_t sbx_mounts_at(const struct sbx_mounts *mounts, const char *path);
+
 #endif
