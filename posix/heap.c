@@ -17,7 +17,7 @@ enum {
     FIRST_BLOCK_BYTES =
         512 << 10, /* what a run takes, several times over; untouched pages cost nothing */
     NEXT_BLOCK_BYTES = 1 << 20,
-    READY_BYTES = 96 << 10, /* what nearly every run takes: made ready at once, not page by page */
+    READY_BYTES = 64 << 10, /* at a time */
     LARGEST_BYTES = 128 << 10,
     PAGE_BYTES = 4096,
     /* Four sizes for each doubling, from 32 bytes on: 32, 40, 48, 56, 64, 80, … At most a fifth is wasted. */
@@ -46,6 +46,7 @@ static struct {
     atomic_flag is_busy;
     bool is_begun;
     unsigned char *at, *end; /* of the block that is cut: never used, so zero */
+    unsigned char *ready;    /* up to here it has pages */
     struct head *free[CLASSES];
 } heap = {.is_busy = ATOMIC_FLAG_INIT};
 
@@ -82,26 +83,35 @@ static unsigned class_of(size_t bytes)
 
 /* ---- the block ----------------------------------------------------------------------------------- */
 
+/* Page by page, as they are touched, memory costs ten times as much. Older kernels cannot: then it comes so. */
+static void make_ready(void)
+{
+#ifdef MADV_POPULATE_WRITE
+    int raw = errno;
+    while (heap.ready < heap.at) {
+        size_t left = (size_t)(heap.end - heap.ready);
+        size_t bytes = left < READY_BYTES ? left : READY_BYTES;
+        (void)madvise(heap.ready, bytes, MADV_POPULATE_WRITE);
+        heap.ready += bytes;
+    }
+    errno = raw;
+#endif
+}
+
 static bool add_block(void)
 {
-    if (!heap.is_begun) {
-        heap.is_begun = true;
-        heap.at = first_block;
-        heap.end = first_block + sizeof first_block;
-#ifdef MADV_POPULATE_WRITE
-        int raw = errno; /* older kernels cannot: then it comes page by page */
-        (void)madvise(first_block, READY_BYTES, MADV_POPULATE_WRITE);
-        errno = raw;
-#endif
-        return true;
+    void *block = first_block;
+    size_t bytes = sizeof first_block;
+    if (heap.is_begun) {
+        bytes = NEXT_BLOCK_BYTES;
+        block = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (block == MAP_FAILED) {
+            return false;
+        }
     }
-    void *block =
-        mmap(NULL, NEXT_BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (block == MAP_FAILED) {
-        return false;
-    }
-    heap.at = (unsigned char *)block;
-    heap.end = heap.at + NEXT_BLOCK_BYTES;
+    heap.is_begun = true;
+    heap.at = heap.ready = (unsigned char *)block;
+    heap.end = heap.at + bytes;
     return true;
 }
 
@@ -120,6 +130,7 @@ static struct head *cut(unsigned class)
     }
     struct head *head = (struct head *)(void *)heap.at;
     heap.at += whole;
+    make_ready();
     return head;
 }
 

@@ -177,6 +177,12 @@ void init_birth(struct init *init)
         init_fail(got == (long)sizeof message ? message.step : SBX_INIT_STEP_FORK,
                   got == (long)sizeof message ? -message.raw : -5);
     }
+    /* The held process has closed its copy of this one by now. Were the table still shared, it would be gone here, and
+     * the listener with it. */
+    answer = SYS3(fcntl, SBX_INIT_FD_ORDERS, F_GETFD, 0);
+    if (answer < 0) {
+        init_fail(SBX_INIT_STEP_FORK, answer);
+    }
     (void)SYS1(close, birth[1]);
     (void)SYS1(close, SBX_INIT_FD_HOLD);
     init->birth_fd = birth[0];

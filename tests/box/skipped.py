@@ -30,7 +30,8 @@ MAY_MISS = {
     "landlock_add_rule": (16, "a rule less allows less"),
     "openat": (6, "a rule for another file, one that is open anyway: allows less"),
     "dup3": (2, "what the command says is lost"),
-    "fcntl": (6, "descriptors that the held process closes by itself; access of its own streams"),
+    "fcntl": (7, "descriptors that the held process closes by itself; access of its own streams; the question whether "
+              "the two share their descriptors, which they do not"),
     "prlimit64": (2, "limits that the caller has too"),
     "prctl": (6, "the first process' own death and privacy, which the kernel tells nobody where the caller is root (its "
               "pipe of orders ends it too); ambient capabilities, which go with the permitted ones; the held "

@@ -37,6 +37,9 @@ static void pieces_do_not_touch_each_other(void)
         for (size_t i = 0; i < PIECES; i++) {
             piece[i] = (unsigned char *)sbx_heap_take(size_of(i));
             is_right &= piece[i] != NULL && (uintptr_t)piece[i] % _Alignof(max_align_t) == 0;
+            if (piece[i] == NULL) {
+                break;
+            }
             memset(piece[i], (int)(i % 251), size_of(i));
         }
         for (size_t i = 0; i < PIECES; i++) {
@@ -57,6 +60,9 @@ static void what_is_asked_for_zeroed_is_zero_also_when_it_was_used(void)
         for (int round = 0; round < 2; round++) {
             unsigned char *piece = (unsigned char *)sbx_heap_take_zeroed(sizes[i]);
             is_right &= piece != NULL && is_filled(piece, sizes[i], 0);
+            if (piece == NULL) {
+                break;
+            }
             memset(piece, 0xff, sizes[i]);
             sbx_heap_give(piece);
         }
@@ -72,6 +78,9 @@ static void a_piece_keeps_what_is_in_it_when_it_grows_and_shrinks(void)
     for (size_t bytes = 1; bytes < 600000; bytes += bytes / 2 + 1) {
         piece = (unsigned char *)sbx_heap_resize(piece, bytes);
         is_right &= piece != NULL && is_filled(piece, have, 'x');
+        if (piece == NULL) {
+            break;
+        }
         memset(piece, 'x', bytes);
         have = bytes;
     }
