@@ -12,7 +12,7 @@
 
 /* Enough for most; small enough that clearing it, where the C library has to, costs nothing. */
 #define FIRST_BLOCK_BYTES ((size_t)32 << 10)
-#define LARGEST_BLOCK_BYTES ((size_t)128 << 10)
+#define LARGEST_BLOCK_BYTES ((size_t)1 << 20)
 #define FIRST_ARRAY_ITEMS 4
 
 /* Blocks come from calloc and no byte is handed out twice, so every allocation is zero already. */
