@@ -1,6 +1,7 @@
 /* The program sbx on POSIX: checks what the system hands over, then the command line takes over. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,6 +52,27 @@ static bool is_attempt(int argc, char **argv)
     return argc > 2 && strcmp(argv[1], "selftest") == 0 && strcmp(argv[2], "--probe") == 0;
 }
 
+/* `sbx serve` is sbxd, which stands beside sbx or is a helper of the package: so that sbx itself has no loop to link. */
+static int serve(char **argv)
+{
+    static const char *const places[] = {"sbxd", "../libexec/sbx/sbxd"};
+    char path[PATH_MAX + 32];
+    char self[PATH_MAX];
+    if (!sbx_system_self(self, sizeof self) || strrchr(self, '/') == NULL) {
+        return EXIT_REFUSED;
+    }
+    *(strrchr(self, '/') + 1) = '\0';
+    argv[1] = (char *)(uintptr_t)"sbxd";
+    for (size_t i = 0; i < SBX_COUNT(places); i++) {
+        (void)snprintf(path, sizeof path, "%s%s", self, places[i]);
+        (void)execv(path, argv + 1);
+    }
+    static const char text[] = "sbx: error[not-found]: there is no sbxd beside sbx\n"
+                               "  fix: install both programs in the same directory\n";
+    (void)!sbx_os_write(SBX_STDERR, text, sizeof text - 1, NULL);
+    return EXIT_REFUSED;
+}
+
 int main(int argc, char **argv)
 {
 #ifdef __APPLE__
@@ -71,6 +93,10 @@ int main(int argc, char **argv)
         if (!sbx_utf8_valid(argv[i], strlen(argv[i]), NULL)) {
             return refuse_argument(i, argv[i]);
         }
+    }
+    bool is_help = argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+    if (argc > 1 && strcmp(argv[1], "serve") == 0 && !is_help) {
+        return serve(argv);
     }
     sbx_keeper_leave_rest();
     return sbx_cli_main(argc, (const char *const *)argv);

@@ -108,3 +108,9 @@ int sbx_cmd_service(struct sbx_cli *cli)
     if (verb == VERB_STATUS) return show(cli);
     return verb == VERB_RUN ? serve(cli) : change(cli, (enum sbx_manager_verb)verb);
 }
+
+/* The programs have their own way to serve, and come here only when that was not asked for. */
+int sbx_cmd_serve(struct sbx_cli *cli)
+{
+    return sbx_cli_usage(cli, "on this system sbx serves its one client with --stdio");
+}

@@ -70,6 +70,7 @@ int sbx_cmd_trust(struct sbx_cli *cli);
 int sbx_cmd_workspace(struct sbx_cli *cli);
 int sbx_cmd_doctor(struct sbx_cli *cli);
 int sbx_cmd_selftest(struct sbx_cli *cli);
+int sbx_cmd_serve(struct sbx_cli *cli);
 int sbx_cmd_service(struct sbx_cli *cli);
 int sbx_cmd_mcp(struct sbx_cli *cli);
 int sbx_cmd_schema(struct sbx_cli *cli);

@@ -92,6 +92,13 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
          "1.",
          "sbx selftest\nsbx selftest --group files\nsbx selftest --json > selftest.json",
          sbx_cmd_selftest},
+    [SBX_CMD_SERVE] =
+        {SBX_CMD_SERVE, "serve", "[--stdio]", "run commands in boxes for local clients",
+         "The service of this user, in the foreground, until SIGTERM: at "
+         "$XDG_RUNTIME_DIR/sbx/sbx.sock, or with --stdio for the one client that started it. Other "
+         "options are sbxd's, see: man sbxd. On Windows only with --stdio; sbx service has the "
+         "other.",
+         "sbx serve --stdio", sbx_cmd_serve},
     [SBX_CMD_SERVICE] =
         {SBX_CMD_SERVICE, "service", "[install | uninstall | start | stop | status | run]",
          "the service of this machine: installed, started, stopped, looked at",
