@@ -219,8 +219,10 @@ void sbx_run_refused(struct sbx_run_job *run, enum sbx_wire_code code, const str
 {
     struct sbx_conn *client = run->client;
     close_all(run);
-    uncount(run);
-    if (client == NULL || run->start == NULL) return;
+    if (client == NULL || run->start == NULL) {
+        uncount(run);
+        return;
+    }
     struct sbx_str result = sbx_buf_str(&run->result);
     struct sbx_wire_id id = run->start->id;
     sbx_pending_drop(client, run->start);
@@ -237,8 +239,11 @@ void sbx_run_refused(struct sbx_run_job *run, enum sbx_wire_code code, const str
         if (code == SBX_WIRE_POLICY_INVALID && findings.len > 0) error.data.findings = findings;
         sbx_wire_add_error(&client->queue, &id, &error);
     }
+    run->open_handles++; /* not freed below */
     sbx_conn_flush(client);
+    uncount(run);
     sbx_run_forget(run);
+    sbx_run_release(run);
 }
 
 static void tell_denials(struct sbx_run_job *run)
@@ -296,8 +301,8 @@ static void finish(struct sbx_run_job *run)
     sbx_wire_add_notice(&client->queue, SBX_WIRE_EXITED, &told);
     answer_waiters(run);
     client->kept++;
-    uncount(run);
     sbx_conn_flush(client);
+    uncount(run); /* the last one may end the service */
 }
 
 /* A run that was ended is not kept open by output that nobody takes. */

@@ -27,7 +27,7 @@ PLATFORM = {"darwin": "macos"}.get(os.environ["SBX_PLATFORM"], os.environ["SBX_P
 WINDOWS = PLATFORM == "windows"
 ACTOR = sys.argv[1] if len(sys.argv) > 1 else None
 COMMANDS = ("run", "shell", "explain", "why", "verify", "init", "profile", "trust", "workspace", "doctor", "selftest",
-            "service", "mcp", "schema", "completion", "version", "help")
+            "serve", "service", "mcp", "schema", "completion", "version", "help")
 # What sbx, a sanitizer's runtime or Wine needs to start.
 KEPT = ("PATH", "LANG", "LC_ALL", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "GCOV_PREFIX",
         "GCOV_PREFIX_STRIP", "WINEPREFIX", "WINEDEBUG", "WINEDLLOVERRIDES", "WINESERVER")
