@@ -23,8 +23,6 @@
 #define QUIET 0 /* the socket has SO_NOSIGPIPE */
 #endif
 
-extern char **environ;
-
 /* ---- connecting ---- */
 
 int sbx_link_socket(int fd)
@@ -207,6 +205,6 @@ bool sbx_link_add_directory(struct sbx_buf *out)
 
 void sbx_link_add_environment(struct sbx_buf *out)
 {
-    for (char **entry = environ; entry != NULL && *entry != NULL; entry++)
+    for (char **entry = sbx_link_variables(); entry != NULL && *entry != NULL; entry++)
         sbx_buf_add(out, *entry, strlen(*entry) + 1);
 }

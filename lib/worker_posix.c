@@ -20,8 +20,6 @@
 #define SBX_WORKER_PATH "/usr/bin/" WORKER
 #endif
 
-extern char **environ;
-
 void sbx_link_socket_close(int *fd)
 {
     if (*fd >= 0) (void)close(*fd);
@@ -66,10 +64,11 @@ static int spawn_with(const char *program, int socket, posix_spawn_file_actions_
     if (raw == 0) raw = posix_spawn_file_actions_adddup2(actions, socket, STDIN_FILENO);
     if (raw == 0) raw = posix_spawn_file_actions_adddup2(actions, socket, STDOUT_FILENO);
     if (raw != 0) return raw;
-    if (program != NULL) return posix_spawn(pid, program, actions, attributes, argv, environ);
+    if (program != NULL)
+        return posix_spawn(pid, program, actions, attributes, argv, sbx_link_variables());
     if (access(SBX_WORKER_PATH, X_OK) == 0)
-        return posix_spawn(pid, SBX_WORKER_PATH, actions, attributes, argv, environ);
-    return posix_spawnp(pid, WORKER, actions, attributes, argv, environ);
+        return posix_spawn(pid, SBX_WORKER_PATH, actions, attributes, argv, sbx_link_variables());
+    return posix_spawnp(pid, WORKER, actions, attributes, argv, sbx_link_variables());
 }
 
 static int spawn(const char *program, int socket, pid_t *pid)
