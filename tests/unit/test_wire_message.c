@@ -82,9 +82,9 @@ static void what_is_no_message_of_json_rpc_is_an_invalid_request(void)
         "{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":true,\"method\":\"ping\"}",
         "{\"jsonrpc\":\"2.0\",\"id\":\"a\\u0000b\",\"method\":\"ping\"}",
-        "{\"jsonrpc\":\"2.0\",\"id\":"
-        "\"12345678901234567890123456789012345678901234567890123456789012345\",\"method\":"
-        "\"ping\"}",
+        ("{\"jsonrpc\":\"2.0\",\"id\":"
+         "\"12345678901234567890123456789012345678901234567890123456789012345\",\"method\":"
+         "\"ping\"}"),
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":7}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":[]}",
         "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}",
