@@ -1,5 +1,5 @@
 /* The program sbx on Windows: turns UTF-16 arguments into strict UTF-8, then the command line takes
- * over. */
+ * over, or the worker of the service. */
 #include <windows.h>
 
 #include <stdio.h>
@@ -7,7 +7,9 @@
 
 #include "common/cli/cli.h"
 #include "common/os.h"
+#include "win/launcher.h"
 #include "win/wide.h"
+#include "win/worker.h"
 
 #include "common/base/banned.h"
 
@@ -47,5 +49,7 @@ int wmain(int argc, wchar_t **argv)
             return refuse(line);
         }
     }
-    return sbx_cli_main(argc, texts);
+    /* Not for people: no help names it. */
+    bool is_launcher = argc == 2 && sbx_text_eq(texts[1], SBX_LAUNCHER_WORD);
+    return is_launcher ? sbx_worker_launcher() : sbx_cli_main(argc, texts);
 }
