@@ -49,7 +49,12 @@ int wmain(int argc, wchar_t **argv)
             return refuse(line);
         }
     }
-    /* Not for people: no help names it. */
-    bool is_launcher = argc == 2 && sbx_text_eq(texts[1], SBX_LAUNCHER_WORD);
-    return is_launcher ? sbx_worker_launcher() : sbx_cli_main(argc, texts);
+    /* For programs: no help names them. */
+    if (argc == 2 && sbx_text_eq(texts[1], SBX_LAUNCHER_WORD)) {
+        return sbx_worker_launcher();
+    }
+    if (argc == 3 && sbx_text_eq(texts[1], "serve") && sbx_text_eq(texts[2], "--stdio")) {
+        return sbx_worker_stdio();
+    }
+    return sbx_cli_main(argc, texts);
 }

@@ -130,13 +130,14 @@ static bool look_level(struct sbx_arena *arena, HANDLE token, struct sbx_peer *o
     return true;
 }
 
-/* FALSE is also the answer of a call that failed. */
+/* FALSE is also the answer of a call that failed. A system that does not know restricting SIDs at all says "invalid function":
+ * then no token has any. */
 static bool look_restricted(HANDLE token, struct sbx_peer *out)
 {
     SetLastError(ERROR_SUCCESS);
     out->facts.is_restricted = sbx_win()->IsTokenRestricted(token) != FALSE;
     DWORD raw = GetLastError();
-    return out->facts.is_restricted || raw == ERROR_SUCCESS;
+    return out->facts.is_restricted || raw == ERROR_SUCCESS || raw == ERROR_INVALID_FUNCTION;
 }
 
 void sbx_peer_look(HANDLE token, struct sbx_peer *out)

@@ -3,6 +3,7 @@
 
 #include "win/eventlog.h"
 #include "win/fault.h"
+#include "win/handle.h"
 #include "win/service_data.h"
 #include "win/wide.h"
 
@@ -131,6 +132,14 @@ static enum sbx_code await(SC_HANDLE service, DWORD wanted, SERVICE_STATUS_PROCE
 
 /* ---- stopping and starting -------------------------------------------------------------------- */
 
+/* A manager may not have noticed yet that the process is gone. */
+static bool is_gone(DWORD id)
+{
+    AUTO_HANDLE process = sbx_win()->OpenProcess(SYNCHRONIZE, FALSE, id);
+    return process == NULL ? GetLastError() == ERROR_INVALID_PARAMETER
+                           : sbx_handle_has_ended(process, 0);
+}
+
 enum sbx_code sbx_scm_stop(SC_HANDLE service, struct sbx_err *err)
 {
     SERVICE_STATUS_PROCESS status = {0};
@@ -145,6 +154,9 @@ enum sbx_code sbx_scm_stop(SC_HANDLE service, struct sbx_err *err)
     if (status.dwCurrentState != SERVICE_STOP_PENDING &&
         !sbx_win()->ControlService(service, SERVICE_CONTROL_STOP, &answer)) {
         DWORD raw = GetLastError();
+        if (is_gone(status.dwProcessId)) {
+            return SBX_OK;
+        }
         if (raw != ERROR_SERVICE_NOT_ACTIVE) {
             return fail(err, raw, "ControlService", "cannot stop the service");
         }

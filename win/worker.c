@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/buf.h"
 #include "common/os.h"
 #include "common/service/service.h"
 #include "win/handle.h"

@@ -18,6 +18,7 @@ static struct {
     DWORD integrity;
     DWORD is_appcontainer;
     BOOL is_restricted;
+    DWORD restricted_error;
     SECURITY_IMPERSONATION_LEVEL level;
     PSID group; /* the only one besides INTERACTIVE; NULL: none */
     PSID user;
@@ -92,6 +93,9 @@ static BOOL WINAPI ask(HANDLE token, TOKEN_INFORMATION_CLASS which, LPVOID out, 
 static BOOL WINAPI is_restricted(HANDLE token)
 {
     (void)token;
+    if (said.restricted_error != 0) {
+        SetLastError(said.restricted_error);
+    }
     return said.is_restricted;
 }
 
@@ -233,6 +237,12 @@ static void a_question_that_is_not_answered_is_a_refusal(void)
         said.broken = questions[i];
         check(SBX_PEER_UNKNOWN);
     }
+    reset();
+    said.restricted_error = ERROR_ACCESS_DENIED;
+    check(SBX_PEER_UNKNOWN);
+    reset();
+    said.restricted_error = ERROR_INVALID_FUNCTION; /* a system that knows no such tokens */
+    check(SBX_PEER_WELCOME);
 }
 
 static void a_call_that_fails_gives_out_nothing(void)
