@@ -62,7 +62,7 @@ static int serve(char **argv)
         return EXIT_REFUSED;
     }
     *(strrchr(self, '/') + 1) = '\0';
-    argv[1] = (char *)(uintptr_t)"sbxd";
+    argv[1] = (char *)(uintptr_t) "sbxd";
     for (size_t i = 0; i < SBX_COUNT(places); i++) {
         (void)snprintf(path, sizeof path, "%s%s", self, places[i]);
         (void)execv(path, argv + 1);

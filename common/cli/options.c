@@ -37,8 +37,8 @@ const struct sbx_option_row sbx_option_rows[SBX_OPT_COUNT] = {
                          "write the JSON outcome to descriptor N", RUNNERS},
     [SBX_OPT_EVIDENCE] = {SBX_OPT_EVIDENCE, "evidence", 0, NULL,
                           "say what was read back of the box after it was built", RUNNERS},
-    [SBX_OPT_STDIO] = {SBX_OPT_STDIO, "stdio", 0, NULL,
-                       "one client, on standard input and output", BIT(SERVE)},
+    [SBX_OPT_STDIO] = {SBX_OPT_STDIO, "stdio", 0, NULL, "one client, on standard input and output",
+                       BIT(SERVE)},
     [SBX_OPT_SERVICE] = {SBX_OPT_SERVICE, "service", 0, NULL,
                          "let the service run it, in a box it keeps ready; the command, its "
                          "streams and its status are the same",
