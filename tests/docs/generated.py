@@ -51,7 +51,7 @@ def check_tables(root, tables):
 def check_pages(root, pages):
     findings = []
     folder = root / PAGES
-    there = {path.name for path in folder.glob("*")}
+    there = {path.name for path in folder.glob("*")} - {"sbxd.8"}  # written by hand: its options are no table of sbx
     findings += [f"{PAGES}/{name} is not made by docgen" for name in sorted(there - set(pages))]
     for name, want in sorted(pages.items()):
         if name not in there:
