@@ -32,8 +32,8 @@ extern const struct sbx_event_row sbx_event_rows[SBX_EVENT_COUNT];
 /* Lives as long as the service. A log that cannot be opened or written is no reason to stop: nothing is told then. */
 struct sbx_eventlog {
     HANDLE source;
-    ULONGLONG
-        refusals_since_ms; /* refusals are many when somebody tries: a bounded number per minute is told */
+    /* Refusals are many when somebody tries: a bounded number per minute is told. */
+    ULONGLONG refusals_since_ms;
     unsigned refusals;
 };
 void sbx_eventlog_open(struct sbx_eventlog *log);

@@ -34,8 +34,7 @@ static const char *variable_of(const struct sbx_os_whom *whom, const char *name)
     for (const char *const *pair = whom->env; *pair != NULL; pair++) {
         struct sbx_str key;
         struct sbx_str value;
-        if (sbx_str_split(sbx_str(*pair), '=', &key, &value) &&
-            sbx_str_is_nocase(key, name)) {
+        if (sbx_str_split(sbx_str(*pair), '=', &key, &value) && sbx_str_is_nocase(key, name)) {
             return value.ptr;
         }
     }

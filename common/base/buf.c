@@ -35,8 +35,8 @@ void sbx_buf_release(struct sbx_buf *buf)
     } else if (buf->data != NULL) {
         (void)resize(buf, 0);
     }
-    *buf = (struct sbx_buf){
-        .max = buf->max, .resize = buf->resize, .resize_state = buf->resize_state};
+    *buf =
+        (struct sbx_buf){.max = buf->max, .resize = buf->resize, .resize_state = buf->resize_state};
 }
 
 /* Room for `more` bytes and the NUL; the place to write them, or NULL after setting `failed`. */

@@ -8,8 +8,7 @@ static void show(void *state, const struct sbx_client_event *event)
 {
     (void)state;
     if (event->kind == SBX_CLIENT_OUTPUT)
-        fwrite(event->data, 1, event->len,
-               event->stream == SBX_CLIENT_STDERR ? stderr : stdout);
+        fwrite(event->data, 1, event->len, event->stream == SBX_CLIENT_STDERR ? stderr : stdout);
     else if (event->kind == SBX_CLIENT_DENIED)
         fprintf(stderr, "denied: %s\n", event->json);
 }
