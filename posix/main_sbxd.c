@@ -33,7 +33,8 @@ static const char help[] =
     "  --workers N               with --system: users at once (default 64)\n"
     "  --idle SECONDS            with --system: a user's process ends after so long without a\n"
     "                            client (default 300)\n"
-    "  --help, --version\n";
+    "  -h, --help                this text\n"
+    "  --version                 what this is\n";
 
 void sbxd_say(const char *format, ...)
 {

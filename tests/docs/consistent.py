@@ -79,21 +79,37 @@ def check_make(root):
     return findings
 
 
-def check_variables(root):
-    """Every variable the sources read is in sbx(1)."""
-    page = document.read(root / "docs/man/sbx.1")
-    names = set()
+def variables_read(root):
+    """What the sources read: {variables} of sbx, {variables} of sbxd's own files."""
+    of_sbx, of_sbxd = set(), set()
     for folder in ("common", "posix", "win"):
         for path in (root / folder).rglob("*.c"):
-            if path.name.startswith("sbxd_"):  # sbxd(8) tells of those
-                continue
-            names |= set(READS.findall(document.read(path)))
+            is_sbxd = path.name == "main_sbxd.c" or path.name.startswith("sbxd_")
+            (of_sbxd if is_sbxd else of_sbx).update(READS.findall(document.read(path)))
+    return of_sbx, of_sbxd
+
+
+def compare_variables(root, page, names):
+    environment = document.read(root / page).partition(".SH ENVIRONMENT")[2].partition(".SH FILES")[0]
+    told = set(re.findall(r"^(?:\.B |\\fB)([A-Z_]+)(?:\\fR)?$", environment, re.M))
+    return [f"{page} does not tell of {name}" for name in sorted(names - told)] + [
+        f"{page} tells of {name}, which is never read" for name in sorted(told - names)]
+
+
+def check_variables(root):
+    """Every variable the sources read is in sbx(1)."""
+    names, _ = variables_read(root)
     if "SBX_SANDBOX" not in names or "HOME" not in names:
         return ["no variable was found in the sources: the pattern of this test is out of date"]
-    environment = page.partition(".SH ENVIRONMENT")[2].partition(".SH FILES")[0]
-    told = set(re.findall(r"^\\fB([A-Z_]+)\\fR$", environment, re.M))
-    return [f"docs/man/sbx.1 does not tell of {name}" for name in sorted(names - told)] + [
-        f"docs/man/sbx.1 tells of {name}, which is never read" for name in sorted(told - names)]
+    return compare_variables(root, "docs/man/sbx.1", names)
+
+
+def check_service_variables(root):
+    """Every variable that only sbxd reads is in sbxd(8)."""
+    _, names = variables_read(root)
+    if "XDG_RUNTIME_DIR" not in names:
+        return ["no variable was found in sbxd's sources: the pattern of this test is out of date"]
+    return compare_variables(root, "docs/man/sbxd.8", names)
 
 
 def check_status(root):
@@ -122,6 +138,7 @@ LINTS = [
     ("files that the documents name exist", check_paths),
     ("make targets that the documents name exist", check_make),
     ("sbx(1) tells of every variable that is read, and of no other", check_variables),
+    ("sbxd(8) tells of every variable that sbxd reads, and of no other", check_service_variables),
     ("the README says which backends are built in", check_status),
 ]
 

@@ -35,6 +35,24 @@ B.
 .SH FILES
 None.
 """,
+    "docs/man/sbxd.8": """.SH OPTIONS
+.TP
+.B \\-\\-stdio
+A.
+.TP
+.BI \\-\\-warm " N"
+B (default 4).
+.SH ENVIRONMENT
+.TP
+.B XDG_RUNTIME_DIR
+A.
+.TP
+.B LISTEN_PID
+.SH FILES
+None.
+""",
+    "posix/main_sbxd.c": '{"--warm", 0}, strcmp(word, "--stdio") "--worker"',
+    "posix/sbxd_a.c": 'getenv("XDG_RUNTIME_DIR") getenv("LISTEN_PID")',
     "Makefile": "run: ## a\n",
     "tests/x.c": "",
     "posix/linux_backends.c": "{NULL}",
@@ -44,6 +62,12 @@ None.
     "common/a.c": 'sbx_os_env(&arena, "SBX_SANDBOX"); env_path(arena, "HOME", &x);',
 }
 TABLES = {"t": "| a |\n"}
+SERVICE_HELP = "usage: sbxd\n\n  --stdio   a\n  --warm N  b\n            (default 4)\n"
+
+
+def service(root):
+    return pages.check_service_options(root, SERVICE_HELP)
+
 
 # (promise, test, changes to the good tree); each must be found.
 BAD = [
@@ -59,6 +83,22 @@ BAD = [
     ("a variable nobody reads", consistent.check_variables,
      {"common/a.c": 'getenv("HOME") sbx_os_env(a, "SBX_SANDBOX")',
       "docs/man/sbx.1": GOOD["docs/man/sbx.1"].replace("HOME", "GONE")}),
+    ("a variable of sbxd nobody tells of", consistent.check_service_variables,
+     {"posix/sbxd_b.c": 'getenv("SECRET")'}),
+    ("a variable sbxd does not read", consistent.check_service_variables,
+     {"posix/sbxd_a.c": 'getenv("XDG_RUNTIME_DIR")'}),
+    ("a variable of sbxd in sbx(1)", consistent.check_variables,
+     {"docs/man/sbx.1": GOOD["docs/man/sbx.1"].replace(".SH FILES", "\\fBLISTEN_PID\\fR\n.SH FILES")}),
+    ("an option of sbxd nobody tells of", service,
+     {"posix/main_sbxd.c": GOOD["posix/main_sbxd.c"] + ' "--secret"'}),
+    ("an option missing in sbxd(8)", service,
+     {"docs/man/sbxd.8": GOOD["docs/man/sbxd.8"].replace("\\-\\-stdio", "A")}),
+    ("an option missing in sbxd --help", lambda root: pages.check_service_options(root, "  --stdio\n"),
+     {"docs/man/sbxd.8": GOOD["docs/man/sbxd.8"].replace(" (default 4)", "")}),
+    ("an option sbxd does not take", service,
+     {"posix/main_sbxd.c": '"--stdio"'}),
+    ("another default in sbxd(8)", service,
+     {"docs/man/sbxd.8": GOOD["docs/man/sbxd.8"].replace("default 4", "default 5")}),
     ("a backend that came in", consistent.check_status,
      {"posix/linux_backends.c": "{&sbx_backend_bwrap, NULL}"}),
     ("a backend that is not in", consistent.check_status,
@@ -74,7 +114,8 @@ BAD = [
     ("a page that is missing", lambda root: generated.check_pages(root, {"sbx.9": "x"}), {}),
 ]
 ACCEPTED = [consistent.check_links, consistent.check_reachable, consistent.check_paths,
-            consistent.check_make, consistent.check_variables, consistent.check_status,
+            consistent.check_make, consistent.check_variables, consistent.check_service_variables,
+            consistent.check_status, service,
             lambda root: generated.check_tables(root, TABLES),
             lambda root: generated.check_pages(root, {"sbx.1": GOOD["docs/man/sbx.1"]})]
 
