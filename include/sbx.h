@@ -246,14 +246,16 @@ int sbx_client_write(struct sbx_client *client, sbx_client_run_id run, const voi
 int sbx_client_write_end(struct sbx_client *client, sbx_client_run_id run,
                          struct sbx_client_error *error);
 
-/* "INT", "TERM", "HUP", "QUIT", "KILL", "USR1", "USR2". A run that has ended is an error, "no_such_run"; so below. */
+/* "INT", "TERM", "HUP", "QUIT", "KILL", "USR1", "USR2". A run that has ended is an error, "no_such_run"; so below.
+ * Before SBX_CLIENT_STARTED it is "invalid". */
 int sbx_client_signal(struct sbx_client *client, sbx_client_run_id run, const char *name,
                       struct sbx_client_error *error);
 
 int sbx_client_resize(struct sbx_client *client, sbx_client_run_id run, int rows, int cols,
                       struct sbx_client_error *error);
 
-/* Ends it, whatever it does; SBX_CLIENT_EXITED follows. */
+/* Ends it, whatever it does; SBX_CLIENT_EXITED follows. Before SBX_CLIENT_STARTED it takes the request back, and
+ * SBX_CLIENT_REFUSED follows; if the start was on its way already, SBX_CLIENT_STARTED does: then say it again. */
 int sbx_client_cancel(struct sbx_client *client, sbx_client_run_id run,
                       struct sbx_client_error *error);
 

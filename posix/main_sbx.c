@@ -52,6 +52,13 @@ static bool is_attempt(int argc, char **argv)
     return argc > 2 && strcmp(argv[1], "selftest") == 0 && strcmp(argv[2], "--probe") == 0;
 }
 
+/* Everything else after the word is for the command line: help, and what is wrong. */
+static bool is_serve(int argc, char **argv)
+{
+    return (argc == 2 || (argc == 3 && strcmp(argv[2], "--stdio") == 0)) &&
+           strcmp(argv[1], "serve") == 0;
+}
+
 /* `sbx serve` is sbxd, which stands beside sbx or is a helper of the package: so that sbx itself has no loop to link. */
 static int serve(char **argv)
 {
@@ -94,8 +101,7 @@ int main(int argc, char **argv)
             return refuse_argument(i, argv[i]);
         }
     }
-    bool is_help = argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
-    if (argc > 1 && strcmp(argv[1], "serve") == 0 && !is_help) {
+    if (is_serve(argc, argv)) {
         return serve(argv);
     }
     sbx_keeper_leave_rest();

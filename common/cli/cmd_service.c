@@ -109,8 +109,8 @@ int sbx_cmd_service(struct sbx_cli *cli)
     return verb == VERB_RUN ? serve(cli) : change(cli, (enum sbx_manager_verb)verb);
 }
 
-/* The programs have their own way to serve, and come here only when that was not asked for. */
+/* "sbx serve" and "sbx serve --stdio" never come here: the program starts the worker instead. */
 int sbx_cmd_serve(struct sbx_cli *cli)
 {
-    return sbx_cli_usage(cli, "on this system sbx serves its one client with --stdio");
+    return sbx_cli_usage(cli, "serve takes --stdio and nothing else; on Windows it needs it");
 }

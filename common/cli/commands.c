@@ -95,9 +95,9 @@ const struct sbx_command_row sbx_command_rows[SBX_CMD_COUNT] = {
     [SBX_CMD_SERVE] =
         {SBX_CMD_SERVE, "serve", "[--stdio]", "run commands in boxes for local clients",
          "The service of this user, in the foreground, until SIGTERM: at "
-         "$XDG_RUNTIME_DIR/sbx/sbx.sock, or with --stdio for the one client that started it. Other "
-         "options are sbxd's, see: man sbxd. On Windows only with --stdio; sbx service has the "
-         "other.",
+         "$XDG_RUNTIME_DIR/sbx/sbx.sock, or with --stdio for the one client that started it. The "
+         "program sbxd beside sbx is what runs, and has options of its own: man sbxd. On Windows "
+         "only with --stdio; sbx service has the other.",
          "sbx serve --stdio", sbx_cmd_serve},
     [SBX_CMD_SERVICE] =
         {SBX_CMD_SERVICE, "service", "[install | uninstall | start | stop | status | run]",

@@ -14,6 +14,9 @@ struct service_run {
     struct sbx_client *client;
     sbx_client_run_id run;
     unsigned interrupts;
+    const char *early[8]; /* signals that came before the service had said which run it is */
+    size_t early_count;
+    bool is_cancelled;
     bool carries; /* the streams, instead of passing them */
     bool has_started, has_ended, input_ended;
     struct sbx_str input;   /* what the service has no room for yet */
@@ -78,11 +81,25 @@ static void keep_outcome(struct service_run *service, const char *json)
     sbx_buf_add_char(&service->outcome, '\n');
 }
 
+static void cancel(struct service_run *service)
+{
+    service->is_cancelled = true;
+    (void)sbx_client_cancel(service->client, service->run, NULL);
+}
+
+/* A run that has just ended cannot be told anything, which is no failure. */
+static void send_signal(struct service_run *service, const char *name)
+{
+    if (sbx_client_signal(service->client, service->run, name, NULL) != 0) cancel(service);
+}
+
 static void take_event(struct service_run *service, const struct sbx_client_event *event)
 {
     switch (event->kind) {
     case SBX_CLIENT_STARTED:
         service->has_started = true;
+        for (size_t i = 0; i < service->early_count; i++) send_signal(service, service->early[i]);
+        if (service->is_cancelled) cancel(service); /* it crossed with this answer */
         /* What has nothing around it is said before it does anything visible. */
         if (sbx_str_contains(sbx_str(event->json), "\"backend\":\"none\"") && prepare(service))
             sbx_run_tell_start(service->cli, service->report->prepared);
@@ -106,12 +123,15 @@ static void take_event(struct service_run *service, const struct sbx_client_even
     }
 }
 
-/* Two interrupts end it. A run that has just ended cannot be told anything, which is no failure. */
+/* Two interrupts end it. With passed streams a command can be seen before the answer that names its run. */
 static void forward(struct service_run *service, const char *name)
 {
-    bool is_end = sbx_text_eq(name, "INT") && ++service->interrupts > 1;
-    if (!is_end) is_end = sbx_client_signal(service->client, service->run, name, NULL) != 0;
-    if (is_end) (void)sbx_client_cancel(service->client, service->run, NULL);
+    if (sbx_text_eq(name, "INT") && ++service->interrupts > 1)
+        cancel(service);
+    else if (service->has_started)
+        send_signal(service, name);
+    else if (service->early_count < SBX_COUNT(service->early))
+        service->early[service->early_count++] = name;
 }
 
 /* As much of standard input as has come and the service has room for. */

@@ -43,8 +43,9 @@ WAYS = {
     "selftest": [(("--list",), 0), (("--only", "environment.dropped"), (0, 1)), (("x",), 2),
                  (("--only", "no-such-case"), 2), (("--group", "no-such-group"), 2)],
     "service": [((), (0, 1)), (("status",), (0, 1)), (("status", "x"), 2), (("restart",), 2)],
+    "serve": [(("x",), 2)],  # it speaks the protocol of the service
     "mcp": [(("x",), 2), (("-f", "-"), 2)],  # its answers have their own form
-    "schema": [((), 0), (("manifest",), 0), (("rpc",), 2)],
+    "schema": [((), 0), (("manifest",), 0), (("rpc",), 0), (("gone",), 2)],
     "completion": [(("bash",), 0), (("zsh",), 0), (("fish",), 0), (("powershell",), 0), ((), 2),
                    (("tcsh",), 2), (("bash", "zsh"), 2)],
     "version": [((), 0), (("x",), 2)],
