@@ -297,7 +297,7 @@ void sbx_ask_start(struct sbx_conn *client, const struct sbx_wire_id *id,
     sbx_words_init(&ask->variables);
     for (size_t i = 0; i < STAGES; i++) {
         sbx_words_init(&ask->words[i]);
-        sbx_buf_init(&ask->printed[i], 4 * SBX_FRAME_LINE_MAX);
+        sbx_buf_init(&ask->printed[i], (size_t)4 * SBX_FRAME_LINE_MAX);
     }
     pending->ask = ask;
     if (make_words(ask, &client->service->body) && start(ask)) return;
