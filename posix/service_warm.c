@@ -105,7 +105,11 @@ enum sbx_code sbx_port_warm_start(struct sbx_port_warm *warm, const struct sbx_p
         return code != SBX_OK ? code : sbx_err_set(err, SBX_E_UNAVAILABLE, "no box is ready");
     }
     struct sbx_port_box *box = (struct sbx_port_box *)calloc(1, sizeof *box);
-    code = box == NULL ? sbx_err_nomem(err) : sbx_pool_start(taken, &words, err);
+    if (box == NULL) {
+        sbx_pool_drop(taken);
+        return sbx_err_nomem(err);
+    }
+    code = sbx_pool_start(taken, &words, err);
     if (code == SBX_OK && uv_poll_init(warm->loop, &box->poll, sbx_pool_fd(taken)) != 0) {
         code = sbx_err_set(err, SBX_E_IO, "cannot wait for the box");
     }
