@@ -14,6 +14,7 @@ DEB = {
     "usr/share/fish/vendor_completions.d/sbx.fish": 0o644,
     "usr/share/man/man1/sbx.1.gz": 0o644,
     "usr/share/man/man5/sbx.toml.5.gz": 0o644,
+    "usr/share/man/man8/sbxd.8.gz": 0o644,
     "usr/share/doc/sbx/copyright": 0o644,
     "usr/share/doc/sbx/changelog.gz": 0o644,
     "usr/share/doc/sbx/changelog.Debian.gz": 0o644,
