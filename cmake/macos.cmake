@@ -25,6 +25,7 @@ set(CMAKE_RANLIB ${_sbx_llvm}/llvm-ranlib CACHE FILEPATH "")
 set(CMAKE_STRIP ${_sbx_llvm}/llvm-strip CACHE FILEPATH "")
 set(CMAKE_INSTALL_NAME_TOOL ${_sbx_llvm}/llvm-install-name-tool CACHE FILEPATH "")
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld")
+set(CMAKE_SHARED_LINKER_FLAGS "-fuse-ld=lld" CACHE STRING "Of libraries" FORCE)
 
 set(CMAKE_FIND_ROOT_PATH ${SBX_CROSS_PREFIX})
 include(${CMAKE_CURRENT_LIST_DIR}/cross_prefix.cmake)

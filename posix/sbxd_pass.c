@@ -73,7 +73,7 @@ enum sbxd_passed sbxd_pass_receive(int from, int *fd)
     if (head == NULL || head->cmsg_type != SCM_RIGHTS || head->cmsg_len != CMSG_LEN(sizeof *fd)) {
         return SBXD_PASSED_NOTHING;
     }
-    memcpy(fd, CMSG_DATA(head), sizeof *fd);
+    memcpy(fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof *fd);
     (void)fcntl(*fd, F_SETFD, FD_CLOEXEC);
     return SBXD_PASSED_FD;
 }

@@ -72,11 +72,18 @@ static const char **make_variables(struct sbx_arena *arena, const struct passwd 
     return out;
 }
 
+/* The kind of number initgroups takes. */
+#ifdef __APPLE__
+typedef int group_number;
+#else
+typedef gid_t group_number;
+#endif
+
 static void become(const struct passwd *entry)
 {
     /* In this order: without root's rights the first two cannot be done, and the third for good. */
-    bool ok = initgroups(entry->pw_name, entry->pw_gid) == 0 && setgid(entry->pw_gid) == 0 &&
-              setuid(entry->pw_uid) == 0;
+    bool ok = initgroups(entry->pw_name, (group_number)entry->pw_gid) == 0 &&
+              setgid(entry->pw_gid) == 0 && setuid(entry->pw_uid) == 0;
     bool is_root = entry->pw_uid == 0;
     if (!ok || geteuid() != entry->pw_uid || getuid() != entry->pw_uid ||
         getegid() != entry->pw_gid || (!is_root && setuid(0) == 0)) {
