@@ -8,6 +8,11 @@
 
 #include "common/base/banned.h"
 
+/* The build says which program; without it, the one that is beside this test. */
+#ifndef SBX_PROGRAM
+#define SBX_PROGRAM "sbx.exe"
+#endif
+
 /* How many places for texts a message has: the highest %n. */
 static size_t places(const wchar_t *text)
 {
