@@ -22,7 +22,7 @@ static const char *const directories[] = {
     "workspaces\\quarantine",
     "workspaces",
 };
-static const char *const files[] = {"appcontainer.recipe", "trust"};
+static const char *const files[] = {"appcontainer.recipe", "trust", "trust.lock"};
 
 struct purge {
     struct sbx_arena *arena;

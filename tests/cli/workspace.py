@@ -94,7 +94,7 @@ def _(t):
     state = directory().parent
     record("00000000000000c1", "C:\\gone\\project")
     (directory() / "quarantine").mkdir(mode=0o700, exist_ok=True)
-    for name in ("workspaces/quarantine/x.workspace", "trust", "appcontainer.recipe"):
+    for name in ("workspaces/quarantine/x.workspace", "trust", "trust.lock", "appcontainer.recipe"):
         (state / name).write_text("x\n")
     done = t.run("workspace", "purge")
     t.equal((done.status, state.exists()), (0, False), done)
