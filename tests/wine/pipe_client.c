@@ -17,9 +17,8 @@ static DWORD move(HANDLE pipe, BOOL is_write, char *bytes, DWORD size)
     OVERLAPPED overlapped = {.hEvent = CreateEventW(NULL, TRUE, FALSE, NULL)};
     BOOL is_begun = is_write ? WriteFile(pipe, bytes, size, NULL, &overlapped)
                              : ReadFile(pipe, bytes, size, NULL, &overlapped);
-    if (!is_begun && GetLastError() != ERROR_IO_PENDING) {
-        size = 0;
-    } else if (!GetOverlappedResult(pipe, &overlapped, &moved, TRUE)) {
+    BOOL is_under_way = is_begun || GetLastError() == ERROR_IO_PENDING;
+    if (is_under_way && !GetOverlappedResult(pipe, &overlapped, &moved, TRUE)) {
         moved = 0;
     }
     (void)CloseHandle(overlapped.hEvent);
