@@ -1,5 +1,5 @@
 """The SCM service of sbx under Wine: installed, started, talked to over its pipe, stopped, crashed, removed.
-usage: service.py CLIENT [WINE...]; SBX names sbx.exe.
+usage: service.py RELAY [WINE...]; SBX names sbx.exe.
 
 What Wine does not do is not shown here: it enforces no descriptor of a pipe or a service, gives the service its own
 token instead of the client's, never restarts a service, and keeps no event log."""
@@ -8,12 +8,11 @@ import json
 import os
 import subprocess
 import sys
-import time
+
+from manager import PIPE, SECONDS, Manager
 
 SBX = os.environ["SBX"]
-CLIENT, WINE = sys.argv[1], sys.argv[2:]
-SECONDS = 60
-PIPE = r"\\.\pipe\sbx"
+RELAY, WINE = sys.argv[1], sys.argv[2:]
 SOURCE = r"HKLM\SYSTEM\CurrentControlSet\Services\EventLog\Application\sbx"
 SERVICE = r"HKLM\SYSTEM\CurrentControlSet\Services\sbx"
 
@@ -33,31 +32,19 @@ def equal(got, want, more=""):
         faults.append(f"got:  {got!r}\nwant: {want!r}\n{more}")
 
 
-def run(*words, env=None):
-    return subprocess.run([*WINE, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS,
-                          check=False, env={**os.environ, **(env or {})})
-
-
-def sbx(*words):
-    return run(SBX, "service", *words)
-
-
-def state():
-    done = sbx("status", "--json")
-    return json.loads(done.stdout)
+manager = Manager(WINE, SBX)
+run, sbx, state = manager.run, manager.service, manager.state
 
 
 def has_key(key):
     return run("reg", "query", key).returncode == 0
 
 
-
-
 class Client:
     """A connection over the pipe."""
 
     def __init__(self):
-        self.process = subprocess.Popen([*WINE, CLIENT, PIPE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([*WINE, RELAY, PIPE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL)
         self.number = 0
 

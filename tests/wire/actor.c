@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <io.h>
 #include <windows.h>
+
+#include <shellapi.h>
 #else
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -20,6 +22,36 @@
 #include "common/base/attr.h"
 
 #include "common/base/banned.h"
+
+#ifdef _WIN32
+
+/* The C runtime's own texts are in the code page of the machine; the tests speak UTF-8. What these return stays. */
+static char *narrow(const wchar_t *text)
+{
+    int size = text == NULL ? 0 : WideCharToMultiByte(CP_UTF8, 0, text, -1, NULL, 0, NULL, NULL);
+    char *out = size > 0 ? malloc((size_t)size) : NULL;
+    if (out != NULL) (void)WideCharToMultiByte(CP_UTF8, 0, text, -1, out, size, NULL, NULL);
+    return out;
+}
+
+static wchar_t *widen(const char *text)
+{
+    int size = MultiByteToWideChar(CP_UTF8, 0, text, -1, NULL, 0);
+    wchar_t *out = size > 0 ? calloc((size_t)size, sizeof *out) : NULL;
+    if (out != NULL) (void)MultiByteToWideChar(CP_UTF8, 0, text, -1, out, size);
+    return out;
+}
+
+/* The arguments as they were sent, instead of the C runtime's. */
+static char **arguments(int *count)
+{
+    wchar_t **wide = CommandLineToArgvW(GetCommandLineW(), count);
+    char **out = wide == NULL ? NULL : calloc((size_t)*count + 1, sizeof *out);
+    for (int i = 0; out != NULL && i < *count; i++) out[i] = narrow(wide[i]);
+    return out;
+}
+
+#endif
 
 static int flush(int status)
 {
@@ -106,7 +138,12 @@ static int verb_hold(char **args)
 /* env NAME: its value, or "unset" */
 static int verb_env(char **args)
 {
+#ifdef _WIN32
+    wchar_t *name = widen(args[0]);
+    const char *value = name == NULL ? NULL : narrow(_wgetenv(name));
+#else
     const char *value = getenv(args[0]);
+#endif
     (void)fputs(value == NULL ? "unset" : value, stdout);
     return flush(0);
 }
@@ -115,10 +152,11 @@ static int verb_env(char **args)
 static int verb_cwd(char **args)
 {
     (void)args;
-    char path[4096];
 #ifdef _WIN32
-    if (_getcwd(path, sizeof path) == NULL) return 94;
+    const char *path = narrow(_wgetcwd(NULL, 0));
+    if (path == NULL) return 94;
 #else
+    char path[4096];
     if (getcwd(path, sizeof path) == NULL) return 94;
 #endif
     (void)fputs(path, stdout);
@@ -128,13 +166,30 @@ static int verb_cwd(char **args)
 /* touch PATH: makes it, or says why not as programs do */
 static int verb_touch(char **args)
 {
+#ifdef _WIN32
+    wchar_t *name = widen(args[0]);
+    FILE *file = name == NULL ? NULL : _wfopen(name, L"wb");
+#else
     FILE *file = fopen(args[0], "wb");
+#endif
     if (file != NULL) return fclose(file);
     (void)fprintf(stderr, "wire_actor: %s: %s\n", args[0], strerror(errno));
     return 1;
 }
 
-#ifndef _WIN32
+#ifdef _WIN32
+
+/* own PATH: makes a file that is gone when this process is, says "ready", then does nothing for long */
+static int verb_own(char **args)
+{
+    wchar_t *name = widen(args[0]);
+    if (name == NULL) return 91;
+    HANDLE file = CreateFileW(name, GENERIC_WRITE | DELETE, 0, NULL, CREATE_NEW,
+                              FILE_FLAG_DELETE_ON_CLOSE, NULL);
+    return file == INVALID_HANDLE_VALUE ? 92 : verb_hold(args);
+}
+
+#else
 
 static volatile sig_atomic_t caught;
 
@@ -227,7 +282,9 @@ static const struct {
     {"say", 1, verb_say},     {"both", 3, verb_both}, {"bytes", 1, verb_bytes},
     {"flood", 1, verb_flood}, {"cat", 0, verb_cat},   {"hold", 0, verb_hold},
     {"env", 1, verb_env},     {"cwd", 0, verb_cwd},   {"touch", 1, verb_touch},
-#ifndef _WIN32
+#ifdef _WIN32
+    {"own", 1, verb_own},
+#else
     {"reach", 2, verb_reach}, {"trap", 0, verb_trap}, {"size", 0, verb_size},
 #endif
 };
@@ -238,6 +295,8 @@ int main(int argc, char **argv)
     (void)_setmode(0, _O_BINARY);
     (void)_setmode(1, _O_BINARY);
     (void)_setmode(2, _O_BINARY);
+    argv = arguments(&argc);
+    if (argv == NULL) return 90;
 #endif
     for (size_t i = 0; argc > 1 && i < SBX_COUNT(verbs); i++)
         if (strcmp(argv[1], verbs[i].name) == 0 && argc - 2 >= verbs[i].args)

@@ -1,6 +1,6 @@
 """Cases: methods that are not a run's life."""
 
-from cases import case
+from cases import case, instead
 
 
 @case("ping is answered with nothing")
@@ -90,8 +90,19 @@ def _(c):
     path.write_text("not a program\n")
     path.chmod(0o644)
     members = c.members(["x"])
-    members["argv"][0] = str(path)
+    members["argv"][0] = c.world.native(path)
     c.refused("not_executable", "run.start", **members)
+
+
+@instead("a command that cannot be executed is not_executable", "where only starting it tells")
+def _(c):
+    path = c.folder / "plain.txt"
+    path.write_text("not a program\n")
+    members = c.members(["x"])
+    members["argv"][0] = c.world.native(path)
+    run = c.client.runs[c.client.ask("run.start", **members)["run"]]
+    result = c.ended(run)
+    c.equal((result["status"], result["started"]), (126, False))
 
 
 @case("one key alone opens nothing: no run without a box")

@@ -3,7 +3,7 @@
 import os
 import time
 
-from cases import case
+from cases import case, instead
 
 
 @case("a run says what its command says, and how it ended")
@@ -176,6 +176,18 @@ def _(c):
         c.equal(run.bytes["stdout"].decode(), f"ready {number}")
 
 
+@instead("every signal reaches the command", "where processes have no signals")
+def _(c):
+    run = c.start("hold")
+    c.said(run, "ready")
+    for name in ("INT", "HUP", "QUIT", "USR1", "USR2"):
+        error = c.refused("unsupported", "run.signal", run=run.name, signal=name)
+        c.equal(error.get("code"), -33012, name)
+    c.equal(c.running(), [run.name])
+    c.equal(c.client.ask("run.signal", run=run.name, signal="TERM"), {})
+    c.true(c.exit_of(run) != 0, "it lives")
+
+
 @case("KILL ends the command")
 def _(c):
     run = c.start("hold")
@@ -209,6 +221,13 @@ def _(c):
     c.equal(c.client.ask("run.resize", run=run.name, rows=11, cols=40), {})
     c.said(run, "11x40;", "tty")
     c.equal(c.exit_of(run), 0)
+
+
+@instead("a run has a terminal of the size that was asked for, and of the next", "where no run without a box has a terminal")
+def _(c):
+    error = c.refused("unsupported", "run.start", **c.members(["hold"], tty={"rows": 31, "cols": 97}))
+    c.equal(error.get("code"), -33012)
+    c.equal(c.client.ask("run.list"), {"runs": []})
 
 
 @case("what is typed on a terminal is read by the command", "posix", "box")
@@ -259,6 +278,13 @@ def _(c):
     os.close(err_read)
 
 
+@instead("descriptors of the client are the streams of the command", "where no descriptor comes with a line")
+def _(c):
+    error = c.refused("unsupported", "run.start", **c.members(["both", "out", "err", 3], fds=True))
+    c.equal(error.get("code"), -33012)
+    c.equal(c.client.ask("run.list"), {"runs": []})
+
+
 def as_line(message):
     import json  # pylint: disable=import-outside-toplevel
     return json.dumps(message).encode() + b"\n"
@@ -273,8 +299,30 @@ def _(c):
         c.true(getattr(refusal, "name", "") in ("invalid_params", "unsupported"), str(refusal))
 
 
-@case("when a client goes, its runs end", "many", "posix")
+@case("when a client goes, its runs end", "many")
 def _(c):
+    if c.world.is_windows:
+        lives_with_file(c)
+    else:
+        lives_with_fifo(c)
+    c.equal(c.client.ask("ping"), {})
+
+
+def lives_with_file(c):
+    """The file is there as long as the run that made it."""
+    other = c.connect()
+    mark = c.folder / "alive"
+    run = c.start("own", c.world.native(mark), on=other)
+    c.said(run, "ready", on=other)
+    c.equal(mark.exists(), True)
+    other.peer.end()
+    deadline = time.monotonic() + 60
+    while mark.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    c.equal(mark.exists(), False, "the run of a client that has gone still lives")
+
+
+def lives_with_fifo(c):
     other = c.connect()
     marks = c.folder / "alive"
     os.mkfifo(marks)
@@ -295,4 +343,3 @@ def _(c):
             time.sleep(0.02)
     os.close(reading)
     c.true(gone, "the run of a client that has gone still lives")
-    c.equal(c.client.ask("ping"), {})

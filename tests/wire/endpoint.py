@@ -1,5 +1,6 @@
 """Where a service can be reached: a unix socket of sbxd, the standard streams of `sbx serve --stdio`, the pipe of the Windows service."""
 
+import contextlib
 import os
 import pathlib
 import socket
@@ -123,4 +124,21 @@ class Serve:
         return True
 
     def close(self):
+        return 0
+
+
+class Installed(Serve):
+    """The service of Windows, installed and started for as long as this lives; each connection is a relay to its pipe."""
+
+    def __init__(self, manager, command, folder, env, log):
+        super().__init__(command, folder, env, log)
+        self.manager = manager
+        self.lifetime = contextlib.ExitStack()
+        self.lifetime.enter_context(manager.running())
+
+    def is_alive(self):
+        return self.manager.state()["state"] == "running"
+
+    def close(self):
+        self.lifetime.close()
         return 0

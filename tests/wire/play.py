@@ -1,7 +1,8 @@
 """Plays the cases of the protocol against a service, and prints TAP.
 usage: play.py ENDPOINT boxed|unboxed ACTOR [WORD]
-ENDPOINT: socket (sbxd beside $SBX, on a socket of its own), stdio (`sbxd --stdio`, `sbx.exe serve --stdio`), or relay=COMMAND (a program whose standard
-streams are a connection). Unboxed, every run has both keys of a run without a box, and cases that need one are left out.
+ENDPOINT: socket (sbxd beside $SBX, on a socket of its own), stdio (`sbxd --stdio`; on Windows stdio=RELAY, `sbx.exe serve --stdio` behind pipes
+of Windows), service=RELAY (sbx.exe as a service, on its named pipe), or relay=COMMAND (a program whose standard streams are a connection).
+Unboxed, every run has both keys of a run without a box, and cases that need one are left out.
 WORD: only cases whose name contains it.
 
 A case is a function of cases_*.py. It has a connection that has said hello, and a directory of its own; at its end every run has
@@ -23,6 +24,9 @@ import client
 import endpoint
 import transcripts
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "wine"))
+import manager  # pylint: disable=wrong-import-position
+
 SBX = os.environ["SBX"]
 RUNNER = os.environ.get("SBX_RUNNER", "").split()
 PLATFORM = os.environ["SBX_PLATFORM"]
@@ -32,8 +36,10 @@ WINDOWS = PLATFORM == "windows"
 class World:
     """What all cases share: the service, the schema, the program that runs."""
 
-    def __init__(self, kind, is_boxed, actor):
-        self.kind = kind
+    is_windows = WINDOWS
+
+    def __init__(self, endpoint_text, is_boxed, actor):
+        self.kind, _, self.program = endpoint_text.partition("=")
         self.is_boxed = is_boxed
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="sbx-wire-"))
         self.log = open(self.folder / "log", "wb")
@@ -61,10 +67,12 @@ class World:
             program = str(pathlib.Path(SBX).parent / "sbxd")
             return endpoint.Daemon(program, self.folder, self.env, self.log)
         if self.kind == "stdio":
-            command = [SBX, "serve"] if WINDOWS else [str(pathlib.Path(SBX).parent / "sbxd")]
+            command = [self.program, SBX, "serve"] if WINDOWS else [str(pathlib.Path(SBX).parent / "sbxd")]
             return endpoint.Serve([*RUNNER, *command, "--stdio"], self.folder, self.env, self.log)
-        command = self.kind.removeprefix("relay=").split(",")
-        return endpoint.Serve([*RUNNER, *command], self.folder, self.env, self.log)
+        if self.kind == "service":
+            return endpoint.Installed(manager.Manager(RUNNER, SBX), [*RUNNER, self.program, manager.PIPE], self.folder,
+                                      self.env, self.log)
+        return endpoint.Serve([*RUNNER, *self.program.split(",")], self.folder, self.env, self.log)
 
     def native(self, path):
         return "Z:" + str(path).replace("/", "\\") if WINDOWS else str(path)
@@ -194,13 +202,19 @@ def play(world, row):
     return case.failures
 
 
+def chosen(world):
+    rows = cases.rows() + transcripts.rows()
+    if WINDOWS and not world.is_boxed:
+        return [row for row in (row.on_windows(world.kind) for row in rows) if row is not None]
+    return [row for row in rows if row.fits(world.is_boxed, PLATFORM, world.kind)]
+
+
 def main():
-    kind, boxed, actor = sys.argv[1:4]
+    place, boxed, actor = sys.argv[1:4]
     word = sys.argv[4] if len(sys.argv) > 4 else ""
-    world = World(kind, boxed == "boxed", actor)
-    rows = [row for row in cases.rows() + transcripts.rows() if word in row.text]
-    rows = [row for row in rows if row.fits(world.is_boxed, PLATFORM, kind.split("=")[0])]
-    print(f"# the protocol at {kind}, {boxed}\n1..{len(rows) + 1}")
+    world = World(place, boxed == "boxed", actor)
+    rows = [row for row in chosen(world) if word in row.text]
+    print(f"# the protocol at {world.kind}, {boxed}\n1..{len(rows) + 1}")
     failed = False
     for number, row in enumerate(rows, 1):
         failures = play(world, row)
