@@ -55,6 +55,7 @@ static void close_streams(struct sbx_conn *client)
     uv_close((uv_handle_t *)&client->out, on_closed);
     if (client->is_split) uv_close((uv_handle_t *)&client->in, on_closed);
     uv_close((uv_handle_t *)&client->slow, on_closed);
+    uv_close((uv_handle_t *)&client->soon, on_closed);
 }
 
 static void read_more(struct sbx_conn *client, bool reads);
@@ -142,6 +143,7 @@ void sbx_conn_flush(struct sbx_conn *client)
         sbx_conn_close(client, false);
         return;
     }
+    (void)uv_timer_stop(&client->soon);
     if (!client->is_sending && client->queue.len > 0) {
         uv_buf_t all = uv_buf_init(client->queue.data, (unsigned)client->queue.len);
         int done = uv_try_write((uv_stream_t *)&client->out, &all, 1);
@@ -157,6 +159,19 @@ void sbx_conn_flush(struct sbx_conn *client)
     if (uv_is_closing((uv_handle_t *)&client->out)) return;
     look_at_queue(client);
     if (client->is_closing && client->queue.len == 0 && !client->is_sending) close_streams(client);
+}
+
+static void on_soon(uv_timer_t *timer)
+{
+    sbx_conn_flush((struct sbx_conn *)timer->data);
+}
+
+void sbx_conn_flush_soon(struct sbx_conn *client)
+{
+    if (uv_is_closing((uv_handle_t *)&client->out)) return;
+    uv_update_time(client->soon.loop);
+    if (!uv_is_active((uv_handle_t *)&client->soon))
+        (void)uv_timer_start(&client->soon, on_soon, SBX_SOON_MS, 0);
 }
 
 void sbx_conn_fail(struct sbx_conn *client, const struct sbx_wire_id *id, enum sbx_wire_code code,
@@ -254,11 +269,12 @@ static int open_streams(struct sbx_conn *client, uv_file *in, uv_file *out)
 {
     uv_loop_t *loop = client->service->loop;
     (void)uv_timer_init(loop, &client->slow);
+    (void)uv_timer_init(loop, &client->soon);
     (void)uv_pipe_init(loop, &client->out, 0);
     (void)uv_pipe_init(loop, &client->in, 0);
     client->is_split = true;
-    client->slow.data = client->out.data = client->in.data = client;
-    client->open_handles = 3;
+    client->slow.data = client->soon.data = client->out.data = client->in.data = client;
+    client->open_handles = 4;
     bool is_one = *in == *out;
     int status = uv_pipe_open(&client->out, *out);
     if (status == 0) *out = -1;

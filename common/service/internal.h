@@ -17,6 +17,7 @@ enum {
     SBX_QUEUE_FULL = 4 << 20,  /* the same: its requests are not read either */
     SBX_QUEUE_MAX = 32 << 20,  /* the same: it is gone */
     SBX_SLOW_MS = 30 * 1000,   /* that long at FULL: it is gone */
+    SBX_SOON_MS = 2,           /* sbx_conn_flush_soon */
     SBX_EVENTS_MAX = 8 << 20,  /* what a child says about its run */
     SBX_STDIN_WINDOW = SBX_WIRE_WINDOW,
     SBX_KILL_MS = 5000, /* for a child that was told to end its box */
@@ -90,6 +91,7 @@ struct sbx_conn {
     bool is_sending;
     uv_write_t write;
     uv_timer_t slow;
+    uv_timer_t soon; /* what is queued may wait so long for more */
     struct sbx_pending *pending;
     size_t pending_count;
     struct sbx_run_job *runs; /* newest first; the ended ones with a result, too */
@@ -100,6 +102,8 @@ struct sbx_conn {
 
 /* After something was put into client->queue. */
 void sbx_conn_flush(struct sbx_conn *client);
+/* The same, when there is no hurry: with what is put there next, or after SBX_SOON_MS. */
+void sbx_conn_flush_soon(struct sbx_conn *client);
 /* Ends the connection and its runs, after what is queued was sent if `politely`. */
 void sbx_conn_close(struct sbx_conn *client, bool politely);
 void sbx_conn_release(struct sbx_conn *client); /* one handle less */
@@ -289,8 +293,12 @@ struct sbx_plan_entry {
 struct sbx_plan_entry *sbx_plans_find(struct sbx_plans *plans,
                                       const struct sbx_wire_run_start *asked);
 struct sbx_port_warm *sbx_plans_warm(struct sbx_plans *plans);
-/* A run has begun or ended: boxes may have to be built. */
+/* A run has ended: boxes may have to be built. */
 void sbx_plans_stir(struct sbx_plans *plans);
+/* A plan was known, but no box stood ready. */
+void sbx_plans_missed(struct sbx_plans *plans);
+/* The box has done its work and is dropped when there is time; NULL is allowed. */
+void sbx_plans_retire(struct sbx_plans *plans, struct sbx_port_box *box);
 void sbx_plan_entry_drop(struct sbx_plan_entry *entry);
 
 /* ---- JSON of our own ---- */

@@ -9,7 +9,9 @@
 
 #include "common/base/banned.h"
 
-enum { KEYS_MAX = 128, JOBS_MAX = 8, TICK_MS = 2, PATIENCE_MS = 100 };
+enum { KEYS_MAX = 128, JOBS_MAX = 8, RETIRED_MAX = 8 };
+/* Building a box keeps the loop for milliseconds. Most runs are shorter than what is waited after a start. */
+enum { TICK_MS = 2, START_MS = 50, PATIENCE_MS = 100 };
 #define PLAN_ARENA_BYTES ((size_t)64 << 20)
 
 struct key {
@@ -37,10 +39,18 @@ struct sbx_plans {
     size_t job_count;
     uv_timer_t tick;
     uint64_t stirred_ms; /* 0: not since the last tick */
+    bool is_short;       /* a run found no box: they are built without waiting for a pause */
+    struct sbx_port_box *retired[RETIRED_MAX];
+    size_t retired_count;
     bool is_closed;
 };
 
 /* ---- entries ---- */
+
+static void drop_retired(struct sbx_plans *plans)
+{
+    while (plans->retired_count > 0) sbx_port_box_drop(plans->retired[--plans->retired_count]);
+}
 
 void sbx_plan_entry_drop(struct sbx_plan_entry *entry)
 {
@@ -48,6 +58,7 @@ void sbx_plan_entry_drop(struct sbx_plan_entry *entry)
     struct sbx_plan_entry **link = &entry->plans->entries;
     while (*link != entry) link = &(*link)->next;
     *link = entry->next;
+    drop_retired(entry->plans); /* a plan stays while it has boxes */
     if (entry->base != entry)
         sbx_plan_entry_drop(entry->base);
     else if (entry->plans->warm != NULL)
@@ -164,24 +175,24 @@ static struct sbx_plan_entry *make_entry(struct sbx_plans *plans,
 
 /* ---- requests that are known ---- */
 
-static bool name_request(const struct sbx_wire_run_start *asked, char out[SBX_SHA256_HEX])
+static void name_request(const struct sbx_wire_run_start *asked, char out[SBX_SHA256_HEX])
 {
-    AUTO_BUF text;
+    struct sbx_sha256 hash;
     const struct sbx_str parts[] = {
         asked->cwd,      {asked->env.first, asked->env.len},
         asked->manifest, asked->manifest_file,
         asked->mode,     asked->profile,
         asked->sandbox,
     };
-    sbx_buf_init(&text, 4u << 20);
+    sbx_sha256_init(&hash);
     for (size_t i = 0; i < SBX_COUNT(parts); i++) {
-        sbx_buf_printf(&text, "%d %zu ", parts[i].ptr != NULL, parts[i].len);
-        if (parts[i].ptr != NULL) sbx_buf_add_str(&text, parts[i]);
+        const uint64_t head[] = {parts[i].ptr != NULL, parts[i].len};
+        sbx_sha256_add(&hash, head, sizeof head);
+        if (parts[i].ptr != NULL) sbx_sha256_add(&hash, parts[i].ptr, parts[i].len);
     }
-    sbx_buf_printf(&text, "%lld %d", (long long)asked->timeout_ms, asked->allow_no_sandbox);
-    if (text.failed) return false;
-    sbx_sha256_hex(text.data, text.len, out);
-    return true;
+    const int64_t tail[] = {asked->timeout_ms, asked->allow_no_sandbox};
+    sbx_sha256_add(&hash, tail, sizeof tail);
+    sbx_sha256_end_hex(&hash, out);
 }
 
 static struct key *find_key(struct sbx_plans *plans, const char *name)
@@ -245,17 +256,50 @@ static void do_job(struct sbx_plans *plans)
     sbx_arena_release(&job.arena);
 }
 
+/* ---- when there is time ---- */
+
+static void on_tick(uv_timer_t *timer)
+{
+    struct sbx_plans *plans = (struct sbx_plans *)timer->data;
+    unsigned next = TICK_MS;
+    plans->stirred_ms = 0;
+    drop_retired(plans);
+    if (plans->job_count > 0)
+        do_job(plans);
+    else
+        next = sbx_port_warm_tend(plans->warm);
+    if (next == 0 || next > TICK_MS) plans->is_short = false; /* all are built, or none can be */
+    uv_update_time(timer->loop);
+    if (next > 0) (void)uv_timer_start(timer, on_tick, next, 0);
+}
+
+/* Not while something happens, but not for ever. */
+static void stir(struct sbx_plans *plans, unsigned wait_ms)
+{
+    uv_loop_t *loop = plans->service->loop;
+    uv_update_time(loop); /* what this turn of the loop took already is no pause */
+    uint64_t now = uv_now(loop);
+    if (plans->stirred_ms == 0) plans->stirred_ms = now + 1;
+    if (plans->is_short && uv_is_active((uv_handle_t *)&plans->tick)) return;
+    if (now - plans->stirred_ms + 1 < PATIENCE_MS)
+        (void)uv_timer_start(&plans->tick, on_tick, wait_ms, 0);
+}
+
+/* ---- what runs ask ---- */
+
 struct sbx_plan_entry *sbx_plans_find(struct sbx_plans *plans,
                                       const struct sbx_wire_run_start *asked)
 {
     char name[SBX_SHA256_HEX];
-    if (plans->is_closed || !name_request(asked, name)) return NULL;
-    sbx_plans_stir(plans);
+    if (plans->is_closed) return NULL;
+    name_request(asked, name);
     struct key *key = find_key(plans, name);
     if (key == NULL || !sbx_stamps_hold(&key->stamps)) {
         queue_job(plans, asked, name);
+        stir(plans, TICK_MS);
         return NULL;
     }
+    stir(plans, START_MS);
     key->used = ++plans->clock;
     if (key->entry != NULL) key->entry->users++;
     return key->entry;
@@ -266,28 +310,25 @@ struct sbx_port_warm *sbx_plans_warm(struct sbx_plans *plans)
     return plans->warm;
 }
 
-/* ---- when there is time ---- */
-
-static void on_tick(uv_timer_t *timer)
-{
-    struct sbx_plans *plans = (struct sbx_plans *)timer->data;
-    unsigned next = TICK_MS;
-    plans->stirred_ms = 0;
-    if (plans->job_count > 0)
-        do_job(plans);
-    else
-        next = sbx_port_warm_tend(plans->warm);
-    if (next > 0) (void)uv_timer_start(timer, on_tick, next, 0);
-}
-
-/* Not while something happens, but not for ever. */
 void sbx_plans_stir(struct sbx_plans *plans)
 {
     if (plans == NULL || plans->is_closed) return;
-    uint64_t now = uv_now(plans->service->loop);
-    if (plans->stirred_ms == 0) plans->stirred_ms = now + 1;
-    if (now - plans->stirred_ms + 1 < PATIENCE_MS)
-        (void)uv_timer_start(&plans->tick, on_tick, TICK_MS, 0);
+    stir(plans, TICK_MS);
+}
+
+void sbx_plans_missed(struct sbx_plans *plans)
+{
+    plans->is_short = true;
+    (void)uv_timer_start(&plans->tick, on_tick, TICK_MS, 0);
+}
+
+void sbx_plans_retire(struct sbx_plans *plans, struct sbx_port_box *box)
+{
+    if (box == NULL) return;
+    if (plans == NULL || plans->is_closed || plans->retired_count == RETIRED_MAX)
+        sbx_port_box_drop(box);
+    else
+        plans->retired[plans->retired_count++] = box;
 }
 
 struct sbx_plans *sbx_plans_new(struct sbx_service *service)
@@ -312,6 +353,7 @@ void sbx_plans_close(struct sbx_plans *plans)
     if (plans == NULL || plans->is_closed) return;
     plans->is_closed = true;
     uv_close((uv_handle_t *)&plans->tick, NULL);
+    drop_retired(plans);
     sbx_port_warm_close(plans->warm);
     plans->warm = NULL;
 }

@@ -203,7 +203,11 @@ void sbx_run_started(struct sbx_run_job *run, struct sbx_str evidence)
     struct sbx_wire_started told = {.run = sbx_str(run->name)};
     if (run->has_evidence && evidence.len > 0) told.evidence = evidence;
     sbx_wire_add_notice(&client->queue, SBX_WIRE_STARTED, &told);
-    sbx_conn_flush(client);
+    /* A client that has nothing to say meanwhile is woken once, if the command is a short one. */
+    if (run->box != NULL && !run->in.is_open)
+        sbx_conn_flush_soon(client);
+    else
+        sbx_conn_flush(client);
     look_at_output(run);
 }
 
@@ -328,8 +332,8 @@ void sbx_run_check(struct sbx_run_job *run)
     run->open_handles++; /* not freed below */
     if (run->box != NULL) sbx_run_report_warm(run);
     finish(run);
-    /* The answer is out before the box is taken apart, which would compete with whoever waits for it. */
-    sbx_port_box_drop(run->box);
+    /* Not now: taking the box apart would compete with whoever waits for the answer. */
+    sbx_plans_retire(run->service->plans, run->box);
     run->box = NULL;
     sbx_run_release(run);
 }

@@ -79,13 +79,11 @@ static bool copy_command(struct sbx_arena *arena, const struct sbx_wire_run_star
 }
 
 /* The plan of this very run: the one that is kept, with a command. */
-static bool make_plan(struct sbx_run_job *run, const struct sbx_wire_run_start *asked)
+static bool make_plan(struct sbx_run_job *run, const char *const *command)
 {
     struct sbx_err ignored = {0};
-    const char *const *command = NULL;
     run->prepared = *run->plan->prepared;
-    return copy_command(&run->arena, asked, &command) &&
-           sbx_plan_make(&run->arena, &run->plan->prepared->policy, &run->plan->prepared->facts,
+    return sbx_plan_make(&run->arena, &run->plan->prepared->policy, &run->plan->prepared->facts,
                          run->plan->prepared->plan.backend, command, &run->prepared.plan,
                          &ignored) == SBX_OK &&
            sbx_plan_digest(&run->prepared.plan, run->digest);
@@ -133,22 +131,22 @@ static void adopt(struct sbx_run_job *run, const struct sbx_wire_run_start *aske
 }
 
 static bool start(struct sbx_run_job *run, const struct sbx_wire_run_start *asked,
-                  const uv_file fds[3])
+                  const char *const *argv, const uv_file fds[3])
 {
     struct sbx_err err = {0};
     AUTO_WORDS variables;
     sbx_words_init(&variables);
     struct sbx_port_command command = {
-        .argv = run->prepared.plan.command,
-        .directory = run->prepared.policy.cwd.text,
+        .argv = argv,
+        .directory = run->plan->prepared->policy.cwd.text,
     };
     for (size_t i = 0; i < 3; i++) command.fds[i] = fds[i];
     if (!sbx_words_variables(&variables, asked)) return false;
     struct sbx_os_whom whom = {run->plan->setup->context.cwd.text, variables.items};
     sbx_os_caller(&whom);
     command.search_path = sbx_os_env(&run->arena, "PATH");
-    bool ok =
-        sbx_environment_make(&run->arena, &run->prepared.policy, &command.env, &err) == SBX_OK;
+    bool ok = sbx_environment_make(&run->arena, &run->plan->prepared->policy, &command.env, &err) ==
+              SBX_OK;
     sbx_os_caller(NULL);
     return ok && sbx_port_warm_start(sbx_plans_warm(run->service->plans),
                                      &run->plan->base->prepared->plan, &command, on_end, run,
@@ -177,19 +175,23 @@ bool sbx_run_warm(struct sbx_run_job *run, const struct sbx_wire_run_start *aske
                   const uv_file given[3])
 {
     struct ends ends = {{-1, -1, -1}, {-1, -1, -1}};
+    const char *const *argv = NULL;
     if (run->service->plans == NULL) return false;
     run->plan = sbx_plans_find(run->service->plans, asked);
     if (run->plan == NULL) return false;
-    bool ok = make_plan(run, asked) && (asked->fds || make_ends(asked, &ends)) &&
-              start(run, asked, asked->fds ? given : ends.theirs);
+    /* The command starts first: what is only told of it is worked out beside it. */
+    bool ok = copy_command(&run->arena, asked, &argv) && (asked->fds || make_ends(asked, &ends)) &&
+              start(run, asked, argv, asked->fds ? given : ends.theirs);
     drop_ends(ends.theirs);
     if (!ok) {
         drop_ends(ends.ours);
         sbx_plan_entry_drop(run->plan);
         run->plan = NULL;
+        sbx_plans_missed(run->service->plans);
         return false;
     }
     if (!asked->fds) adopt(run, asked, &ends);
+    if (!make_plan(run, argv)) run->digest[0] = '\0';
     (void)snprintf(run->backend, sizeof run->backend, "%s",
                    sbx_name_text(sbx_backend_names, (int)run->prepared.selection.backend));
     tell_started(run);
