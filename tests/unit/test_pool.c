@@ -172,9 +172,9 @@ static void time_is_a_limit(void)
 {
     struct sbx_outcome outcome = {0};
     if (begin_with(&(struct sbx_pool_config){.boxes = 2, .boxes_per_plan = 2},
-                   "timeout = \"300ms\"")) {
+                   "timeout = \"1s\"")) {
         fill();
-        (void)usleep(400000); /* waiting for a command takes none of its time */
+        (void)usleep(1100000); /* waiting for a command takes none of its time */
         CHECK_U64(status_of("exit 4"), 4);
         CHECK_CODE(run(WORDS("/bin/sh", "-c", "sleep 30"), world.null_fd, &outcome), SBX_OK,
                    &world.err);
