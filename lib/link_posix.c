@@ -114,8 +114,9 @@ enum sbx_code sbx_link_connect(const char *address, int timeout_ms, struct sbx_l
     /* The user's own is the one to start; the system's is told when it is there and does not work. */
     if (err != NULL && code == SBX_E_NOT_FOUND) *err = users;
     if (err != NULL && err->code == SBX_E_NOT_FOUND)
-        (void)sbx_err_hint(err, "start one with: sbx serve, or as a system's service with: "
-                                "systemctl start sbx; or name its socket in SBX_SOCKET");
+        (void)sbx_err_hint(err, "start one with: sbx serve, or by systemd with: systemctl "
+                                "--user enable --now sbxd.socket; or name its socket in "
+                                "SBX_SOCKET");
     return err != NULL ? err->code : code;
 }
 

@@ -11,10 +11,10 @@
 #include "common/base/banned.h"
 
 #ifdef __APPLE__
-static const char changes[] = "use launchctl: \"launchctl kickstart gui/$(id -u)/sbx\"";
+static const char changes[] = "use launchctl: \"launchctl kickstart gui/$(id -u)/org.sbx.sbxd\"";
 #else
 static const char changes[] =
-    "use systemd: \"systemctl --user enable --now sbx.socket\"; for all users, without --user";
+    "use systemd: \"systemctl --user enable --now sbxd.socket\"; for all users, without --user";
 #endif
 
 /* Connecting says nothing to the service and waits for nobody. */

@@ -70,13 +70,13 @@ static bool status_line(pid_t pid, const char *key, char out[LINE_MAX_BYTES])
     return found;
 }
 
-/* More numbers than one: it is in a namespace of processes below this one. */
+/* More numbers than one: it is in a namespace of processes below this one. What cannot be read counts as that. */
 static bool is_nested(pid_t pid)
 {
     char line[LINE_MAX_BYTES];
     char *rest = NULL;
     if (!status_line(pid, "NSpid:", line)) {
-        return false;
+        return true;
     }
     (void)strtol(line, &rest, 10);
     return strpbrk(rest, "0123456789") != NULL;

@@ -91,13 +91,14 @@ class Client:
             self.keep(self.read())
 
     def run(self, *argv, **more):
-        """Runs it to its end: its result and its output."""
+        """Runs it to its end: its result and its output, stream after stream: between two of them there is no order."""
         started = self.call("run.start", argv=list(argv), **more)
         if "error" in started:
             return started, b""
         result = self.note("exited", started["run"])["result"]
         mine = [n["params"] for n in self.notes if n["params"]["run"] == started["run"]]
-        out = "".join(p["data"] for p in mine if "data" in p)
+        out = "".join(p["data"] for stream in ("stdout", "stderr", "tty") for p in mine
+                      if "data" in p and p["stream"] == stream)
         self.notes = [n for n in self.notes if n["params"]["run"] != started["run"]]
         return result | {"warm": started["warm"]}, out
 
