@@ -117,3 +117,19 @@ void sbx_port_terminal_close(struct sbx_port_terminal *terminal)
     sbx_fd_close(&terminal->keys);
     sbx_fd_close(&terminal->theirs);
 }
+
+/* ---- a pipe -------------------------------------------------------------------------------------- */
+
+void sbx_port_widen(uv_stream_t *pipe)
+{
+#ifdef F_SETPIPE_SZ
+    /* A user who has many of them already is refused, and goes on with what there is. */
+    enum { WIDE = 256 * 1024 };
+    uv_os_fd_t fd;
+    if (uv_fileno((uv_handle_t *)pipe, &fd) == 0) {
+        (void)fcntl(fd, F_SETPIPE_SZ, WIDE);
+    }
+#else
+    (void)pipe;
+#endif
+}

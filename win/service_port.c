@@ -55,6 +55,12 @@ void sbx_port_terminal_close(struct sbx_port_terminal *terminal)
     (void)terminal;
 }
 
+/* Its size is settled when it is made. */
+void sbx_port_widen(uv_stream_t *pipe)
+{
+    (void)pipe;
+}
+
 /* ---- descriptors that come with a line -------------------------------------------------------- */
 
 struct sbx_port_reader *sbx_port_reader_open(uv_loop_t *loop, uv_stream_t *stream,

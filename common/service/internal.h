@@ -127,6 +127,7 @@ struct sbx_output_stream {
     uv_pipe_t pipe;
     int64_t credit;
     bool is_open, is_reading;
+    bool is_wide; /* more than usual waits in the pipe: it brings much */
     /* Read without credit, so that the end of a stream is seen when all of it was sent. While it holds something nothing is read. */
     char ahead[4096];
     size_t held;

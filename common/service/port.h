@@ -49,6 +49,9 @@ enum sbx_code sbx_port_terminal_resize(const struct sbx_port_terminal *terminal,
 /* Closes what is not -1. */
 void sbx_port_terminal_close(struct sbx_port_terminal *terminal);
 
+/* Where a pipe can hold more than usual, this one does: whoever writes to it and whoever reads from it are woken less often. */
+void sbx_port_widen(uv_stream_t *pipe);
+
 /* ---- descriptors that come with a line ----------------------------------------------------------- */
 
 enum { SBX_PORT_RIGHTS_MAX = 3 };

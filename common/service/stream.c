@@ -78,6 +78,10 @@ static void on_read(uv_stream_t *pipe, ssize_t length, const uv_buf_t *buf)
     }
     if (stream->which == SBX_WIRE_STDERR && stream->run->box != NULL)
         keep_tail(stream->run, buf->base, (size_t)length);
+    if ((size_t)length == buf->len && !stream->is_wide) { /* it may well bring much */
+        stream->is_wide = true;
+        sbx_port_widen((uv_stream_t *)&stream->pipe);
+    }
     if (buf->base == stream->ahead)
         stream->held = (size_t)length;
     else if (stream->run->client != NULL)
