@@ -80,7 +80,7 @@ static void give_credit(struct sbx_client *client, struct sbx_client_run_state *
 {
     size_t *due = &run->credit_due[stream == SBX_CLIENT_STDERR];
     *due += len;
-    if (run->has_own_credit || *due < client->window / 2) return;
+    if (run->has_own_credit || *due < client->window / 4) return;
     (void)sbx_client_credit(client, run->id, stream, *due, NULL);
     *due = 0;
 }
