@@ -62,18 +62,18 @@ struct sbx_init_array sbx_init_block_array(struct sbx_init_block *block, const v
 
 struct sbx_init_array sbx_init_block_texts(struct sbx_init_block *block, const char *const *texts)
 {
-    AUTO_BUF offsets;
     size_t count = 0;
-    sbx_buf_init(&offsets, SBX_INIT_MAX_BYTES);
-    for (; texts[count] != NULL; count++) {
-        uint64_t at = sbx_init_block_text(block, texts[count]);
-        sbx_buf_add(&offsets, &at, sizeof at);
+    while (texts[count] != NULL) {
+        count++;
     }
-    const uint64_t end = 0;
-    sbx_buf_add(&offsets, &end, sizeof end);
-    block->bytes.failed |= offsets.failed;
     struct sbx_init_array array = {here(block, 8), (uint32_t)count};
-    sbx_buf_add(&block->bytes, sbx_buf_text(&offsets), offsets.len);
+    sbx_buf_add_repeat(&block->bytes, '\0', (count + 1) * sizeof(uint64_t));
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = sbx_init_block_text(block, texts[i]);
+        if (!block->bytes.failed) {
+            memcpy(block->bytes.data + array.at + i * sizeof at, &at, sizeof at);
+        }
+    }
     return array;
 }
 

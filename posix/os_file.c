@@ -120,6 +120,17 @@ static ssize_t read_waiting(int fd, void *bytes, size_t len)
     }
 }
 
+static enum sbx_code keep(struct sbx_arena *arena, const char *bytes, size_t len,
+                          struct sbx_str *out, struct sbx_err *err)
+{
+    char *copy = sbx_arena_copy(arena, bytes, len);
+    if (copy == NULL) {
+        return sbx_err_nomem(err);
+    }
+    *out = (struct sbx_str){copy, len};
+    return SBX_OK;
+}
+
 static enum sbx_code read_all(struct sbx_arena *arena, int fd, const char *path, size_t max_bytes,
                               struct sbx_str *out, struct sbx_err *err)
 {
@@ -127,31 +138,33 @@ static enum sbx_code read_all(struct sbx_arena *arena, int fd, const char *path,
     AUTO_BUF all;
     sbx_buf_init(&all, max_bytes);
     char block[4096];
+    size_t have = 0; /* of the block, and not in the buffer yet, which small files never need */
     /* Of a setting in /proc the kernel gets memory for as much as is asked for. */
     size_t step = max_bytes < sizeof block ? max_bytes + 1 : sizeof block;
     for (;;) {
-        ssize_t got = read_waiting(fd, block, step);
+        ssize_t got = read_waiting(fd, block + have, step - have);
         int raw = errno;
         if (got < 0) {
             return sbx_err_errno(err, raw, "read", "cannot read \"%s\"", path);
         }
-        if (got == 0) {
-            break;
-        }
-        if ((size_t)got > max_bytes - all.len) {
+        have += (size_t)got;
+        if (have > max_bytes - all.len) {
             return too_large(path, max_bytes, err);
         }
-        sbx_buf_add(&all, block, (size_t)got);
+        if (got == 0 && all.len == 0) {
+            return keep(arena, block, have, out, err);
+        }
+        if (got == 0 || have == step) {
+            sbx_buf_add(&all, block, have);
+            have = 0;
+        }
         if (all.failed) {
             return sbx_err_nomem(err);
         }
+        if (got == 0) {
+            return keep(arena, sbx_buf_text(&all), all.len, out, err);
+        }
     }
-    char *copy = sbx_arena_copy(arena, sbx_buf_text(&all), all.len);
-    if (copy == NULL) {
-        return sbx_err_nomem(err);
-    }
-    *out = (struct sbx_str){copy, all.len};
-    return SBX_OK;
 }
 
 static enum sbx_code not_regular(const char *path, mode_t mode, struct sbx_err *err)

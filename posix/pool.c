@@ -12,6 +12,7 @@
 #include "common/os.h"
 #include "posix/fault.h"
 #include "posix/fd.h"
+#include "posix/linux_memory.h"
 #include "posix/pool_internal.h"
 #include "posix/signals.h"
 
@@ -303,12 +304,16 @@ static struct sbx_pool_kept *neediest(struct sbx_pool *pool)
 /* Memory that a fork has made shared is copied at the first write: now, and not when somebody waits. */
 static void rehearse(struct sbx_pool *pool)
 {
+    bool is_new = false;
     for (size_t i = 0; i < pool->config.boxes; i++) {
         struct sbx_pool_box *box = &pool->box[i];
         if (box->state == SBX_POOL_READY && !box->is_rehearsed) {
             sbx_pool_rehearse(box);
-            box->is_rehearsed = true;
+            box->is_rehearsed = is_new = true;
         }
+    }
+    if (is_new) {
+        sbx_memory_claim();
     }
 }
 

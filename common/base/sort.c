@@ -2,10 +2,13 @@
 #include "common/base/sort.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/banned.h"
+
+enum { NEAR_BYTES = 2048 };
 
 struct sorting {
     size_t size;
@@ -65,7 +68,10 @@ void sbx_sort(void *items, size_t count, size_t size, int (*compare)(const void 
     if (count < 2 || run_length(&sorting, (const char *)items, count) == count) {
         return;
     }
-    char *spare = (char *)calloc(count, size);
+    /* Most lists are short, and giving memory back is what takes long. */
+    _Alignas(max_align_t) char near[NEAR_BYTES];
+    char *far = count > sizeof near / size ? (char *)calloc(count, size) : NULL;
+    char *spare = count > sizeof near / size ? far : near;
     if (spare == NULL) {
         qsort(items, count, size, compare);
         return;
@@ -82,5 +88,5 @@ void sbx_sort(void *items, size_t count, size_t size, int (*compare)(const void 
     if (from == spare) {
         memcpy(items, spare, count * size);
     }
-    free(spare);
+    free(far);
 }

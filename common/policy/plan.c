@@ -175,7 +175,8 @@ static void digest_env(struct sbx_jsonw *json, const struct sbx_policy *policy)
     digest_texts(json, "env_pass", policy->env_pass, policy->env_pass_count);
 }
 
-bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX])
+/* All but the command, which is the last member. */
+bool sbx_plan_digest_begin(const struct sbx_plan *plan, struct sbx_sha256 *out)
 {
     const struct sbx_policy *policy = plan->policy;
     AUTO_BUF text;
@@ -199,14 +200,38 @@ bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX])
     if (policy->image != NULL) sbx_jsonw_pair_text(&json, "image", policy->image);
     digest_texts(&json, "raw_args", policy->raw_args, policy->raw_arg_count);
     digest_texts(&json, "layers", plan->layers, plan->layer_count);
+    if (text.failed) return false;
+    sbx_sha256_init(out);
+    sbx_sha256_add(out, text.data, text.len);
+    return true;
+}
+
+bool sbx_plan_digest_end(const struct sbx_sha256 *begun, const char *const *command,
+                         char out[SBX_SHA256_HEX])
+{
+    struct sbx_sha256 hash = *begun;
+    struct sbx_jsonw json;
+    AUTO_BUF text;
+    sbx_buf_init(&text, 64u << 20);
+    sbx_jsonw_init(&json, &text, false);
+    sbx_jsonw_object(&json);
     size_t words = 0;
-    while (plan->command[words] != NULL) words++;
-    digest_texts(&json, "command", plan->command, words);
+    while (command[words] != NULL) words++;
+    digest_texts(&json, "command", command, words);
     sbx_jsonw_end(&json);
     out[0] = '\0';
     if (text.failed) return false;
-    sbx_sha256_hex(text.data, text.len, out);
+    text.data[0] = ','; /* one more member of the object that was begun */
+    sbx_sha256_add(&hash, text.data, text.len);
+    sbx_sha256_end_hex(&hash, out);
     return true;
+}
+
+bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX])
+{
+    struct sbx_sha256 begun;
+    out[0] = '\0';
+    return sbx_plan_digest_begin(plan, &begun) && sbx_plan_digest_end(&begun, plan->command, out);
 }
 
 /* 30 s, but 60 s on Windows, also without a sandbox. */

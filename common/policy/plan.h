@@ -47,6 +47,12 @@ enum sbx_code sbx_plan_make(struct sbx_arena *arena, const struct sbx_policy *po
  * Made when it is asked for, which most runs do not. False, and an empty text, when memory is gone. */
 bool sbx_plan_digest(const struct sbx_plan *plan, char out[SBX_SHA256_HEX]) SBX_MUST_USE;
 
+/* The same in two steps, for many commands under one plan: the plan without its command, which is most of the work, and
+ * one command. What was begun can be ended any number of times. */
+bool sbx_plan_digest_begin(const struct sbx_plan *plan, struct sbx_sha256 *out) SBX_MUST_USE;
+bool sbx_plan_digest_end(const struct sbx_sha256 *begun, const char *const *command,
+                         char out[SBX_SHA256_HEX]) SBX_MUST_USE;
+
 /* The backend to describe: the chosen one, or, where sbx would refuse, the first of the platform. */
 enum sbx_backend_id sbx_plan_backend(const struct sbx_selection *selection,
                                      const struct sbx_policy *policy);

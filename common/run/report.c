@@ -199,8 +199,12 @@ void sbx_run_report_json(const struct sbx_run_report *report, struct sbx_buf *te
     else
         sbx_jsonw_pair_bool(&json, "started", false);
     if (report->prepared != NULL) {
-        char digest[SBX_SHA256_HEX];
-        text->failed |= !sbx_plan_digest(&report->prepared->plan, digest);
+        char made[SBX_SHA256_HEX];
+        const char *digest = report->digest;
+        if (digest == NULL) {
+            text->failed |= !sbx_plan_digest(&report->prepared->plan, made);
+            digest = made;
+        }
         sbx_jsonw_pair_text(&json, "plan_digest", digest);
         sbx_jsonw_key(&json, "manifest");
         sbx_report_manifest(report->setup, &json);

@@ -19,7 +19,8 @@ struct sbx_run_report {
     const struct sbx_denials *denials;   /* of what was run */
     const struct sbx_err *err;           /* NULL: it ran */
     uint32_t status;
-    bool has_evidence; /* as a part of it */
+    bool has_evidence;  /* as a part of it */
+    const char *digest; /* of the plan, where it is known already; NULL: it is made */
 };
 
 /* The whole object, on one line with its end. */

@@ -123,7 +123,8 @@ static bool prepare(struct sbx_plans *plans, const struct sbx_wire_run_start *as
     };
     bool ok = sbx_prepare(&entry->arena, &prepare, &entry->findings, entry->prepared, &ignored) ==
                   SBX_OK &&
-              sbx_plan_digest(&entry->prepared->plan, entry->digest);
+              sbx_plan_digest_begin(&entry->prepared->plan, &entry->begun) &&
+              sbx_plan_digest_end(&entry->begun, nothing, entry->digest);
     sbx_stamps_watched(stamps, &entry->setup->context);
     return ok && !stamps->is_full;
 }

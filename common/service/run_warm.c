@@ -30,6 +30,7 @@ void sbx_run_report_warm(struct sbx_run_job *run)
         .prepared = &run->prepared,
         .record = &run->record,
         .has_evidence = run->has_evidence,
+        .digest = run->digest[0] == '\0' ? NULL : run->digest,
     };
     run->record.stderr_tail = sbx_buf_str(&run->tail);
     if (run->code == SBX_OK) {
@@ -64,6 +65,24 @@ static void on_end(void *owner)
 
 /* ---- the beginning ---- */
 
+enum { RESULT_BYTES = 4 << 10 };
+
+/* Its result stays as long as the run, and the run's memory is there already. */
+static void *resize_result(void *state, void *old, size_t bytes)
+{
+    struct sbx_run_job *run = (struct sbx_run_job *)state;
+    char *larger = bytes == 0 ? NULL : SBX_NEW_ARRAY(&run->arena, char, bytes);
+    if (larger != NULL && old != NULL) memcpy(larger, old, run->result.cap);
+    return larger;
+}
+
+static void prepare_result(struct sbx_run_job *run)
+{
+    run->result.resize = resize_result;
+    run->result.resize_state = run;
+    sbx_buf_reserve(&run->result, RESULT_BYTES);
+}
+
 static bool copy_command(struct sbx_arena *arena, const struct sbx_wire_run_start *asked,
                          const char *const **out)
 {
@@ -81,12 +100,9 @@ static bool copy_command(struct sbx_arena *arena, const struct sbx_wire_run_star
 /* The plan of this very run: the one that is kept, with a command. */
 static bool make_plan(struct sbx_run_job *run, const char *const *command)
 {
-    struct sbx_err ignored = {0};
     run->prepared = *run->plan->prepared;
-    return sbx_plan_make(&run->arena, &run->plan->prepared->policy, &run->plan->prepared->facts,
-                         run->plan->prepared->plan.backend, command, &run->prepared.plan,
-                         &ignored) == SBX_OK &&
-           sbx_plan_digest(&run->prepared.plan, run->digest);
+    run->prepared.plan.command = command;
+    return sbx_plan_digest_end(&run->plan->begun, command, run->digest);
 }
 
 /* Both ends of each stream as descriptors: nothing has to be undone but them when no box takes the command. */
@@ -191,6 +207,7 @@ bool sbx_run_warm(struct sbx_run_job *run, const struct sbx_wire_run_start *aske
         return false;
     }
     if (!asked->fds) adopt(run, asked, &ends);
+    prepare_result(run);
     if (!make_plan(run, argv)) run->digest[0] = '\0';
     (void)snprintf(run->backend, sizeof run->backend, "%s",
                    sbx_name_text(sbx_backend_names, (int)run->prepared.selection.backend));

@@ -3,6 +3,11 @@
  * a vector (SSSE3), moving the bits costs a third; output of commands is the bulk of what a connection carries. */
 #include "common/wire/base64.h"
 
+#if defined(__x86_64__) && defined(__ELF__)
+#include <cpuid.h>
+#include <stdatomic.h>
+#endif
+
 #include "common/wire/bytes16.h"
 
 #include "common/base/banned.h"
@@ -83,7 +88,6 @@ static void decode_step(const unsigned char *at, unsigned char *to, sbx_bytes16 
 
 /* ---- as many whole steps as can be done fast; they return how many ---- */
 
-/* With ELF the compiler's own library tells what the processor can. */
 #if defined(__x86_64__) && defined(__ELF__)
 
 typedef uint32_t words4 __attribute__((vector_size(16)));
@@ -120,14 +124,29 @@ __attribute__((target("ssse3"))) static size_t decode_vectors(const unsigned cha
     return steps;
 }
 
+/* Asked for when it is needed: the compiler's own library would ask for everything there is, at the start of every
+ * program, and in a virtual machine each question goes to the host. */
+static bool has_vectors(void)
+{
+    enum { UNKNOWN, NO, YES };
+    static atomic_int known;
+    int answer = atomic_load_explicit(&known, memory_order_relaxed);
+    if (answer == UNKNOWN) {
+        unsigned a, b, c = 0, d;
+        answer = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSSE3) != 0 ? YES : NO;
+        atomic_store_explicit(&known, answer, memory_order_relaxed);
+    }
+    return answer == YES;
+}
+
 static size_t encode_fast(const unsigned char *at, size_t len, unsigned char *to)
 {
-    return __builtin_cpu_supports("ssse3") ? encode_vectors(at, len, to) : 0;
+    return has_vectors() ? encode_vectors(at, len, to) : 0;
 }
 
 static size_t decode_fast(const unsigned char *at, size_t len, unsigned char *to, sbx_bytes16 *bad)
 {
-    return __builtin_cpu_supports("ssse3") ? decode_vectors(at, len, to, bad) : 0;
+    return has_vectors() ? decode_vectors(at, len, to, bad) : 0;
 }
 
 #else
