@@ -239,23 +239,35 @@ static void forget(void)
     }
 }
 
-/* Not where another account or a control group has to be entered first. */
-static void expect(const struct sbx_policy *policy)
+/* What is begun depends on no more than this: nothing, where another account or a control group has to be entered first,
+ * or output has to be counted from the start. */
+static bool can_begin(const struct sbx_policy *policy, struct sbx_account *account)
+{
+    struct sbx_err ignored = {0}; /* whatever it is, the run finds it too */
+    bool has_group = sbx_launch_wants_group(policy) && sbx_cgroup_usable_early() != SBX_CGROUP_NONE;
+    return !has_group && policy->limits.output_bytes == 0 &&
+           sbx_account_find(policy, account, &ignored) == SBX_OK && !account->is_other;
+}
+
+/* Most boxes have a network of their own and the caller's account. */
+static const struct sbx_policy usual = {.network = SBX_NET_DENY};
+
+static bool is_usual(const struct sbx_policy *policy)
+{
+    struct sbx_account account;
+    return policy->network != SBX_NET_INHERIT && can_begin(policy, &account);
+}
+
+static void begin_expected(const struct sbx_policy *policy)
 {
     struct sbx_launch *launch = &expected.launch;
-    struct sbx_err ignored = {0}; /* whatever it is, the run finds it too */
-    if (launch->is_ready || sbx_session_net_shared() != NULL) {
-        return;
-    }
+    struct sbx_err ignored = {0};
     if (expected.is_used) { /* the first time nothing is in it, and most of it never is touched */
         memset(launch, 0, sizeof *launch);
     }
     expected.is_used = true;
     expected.plan = (struct sbx_plan){.policy = policy};
-    bool has_group = sbx_launch_wants_group(policy) && sbx_cgroup_usable_early() != SBX_CGROUP_NONE;
-    if (has_group || !is_kept_inside(&expected.plan) ||
-        sbx_account_find(policy, &launch->account, &ignored) != SBX_OK ||
-        launch->account.is_other) {
+    if (!is_kept_inside(&expected.plan) || !can_begin(policy, &launch->account)) {
         return;
     }
     sbx_arena_init(&expected.arena, 4096);
@@ -265,6 +277,20 @@ static void expect(const struct sbx_policy *policy)
     if (sbx_launch_ready(launch, &ignored) != SBX_OK || begin(launch, &ignored) != SBX_OK) {
         forget();
     }
+}
+
+static void expect(const struct sbx_policy *policy)
+{
+    bool is_begun = expected.launch.is_ready;
+    if (sbx_session_net_shared() != NULL || (is_begun && policy == NULL)) {
+        return;
+    }
+    if (is_begun && expected.plan.policy == &usual && is_usual(policy)) {
+        expected.plan.policy = policy;
+        return;
+    }
+    forget();
+    begin_expected(policy == NULL ? &usual : policy);
 }
 
 static enum sbx_code run_expected(struct sbx_arena *arena, const struct sbx_plan *plan,

@@ -128,6 +128,7 @@ void sbx_run_tell_refusal(struct sbx_cli *cli, struct sbx_run_report *report,
 static int refuse(struct sbx_cli *cli, struct sbx_run_report *report, const struct sbx_err *err,
                   uint32_t status)
 {
+    sbx_run_expect_nothing(); /* nothing is left when it is told */
     sbx_run_tell_refusal(cli, report, err, status);
     send_json(cli, report);
     return (int)status;
@@ -293,6 +294,16 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
     return finish(cli, &report);
 }
 
+/* Whether a box is built by this process, and at once. */
+static bool is_for_now(const struct sbx_cli *cli)
+{
+    static const enum sbx_option_id others[] = {SBX_OPT_SERVICE, SBX_OPT_DRY_RUN, SBX_OPT_TTY,
+                                                SBX_OPT_PLATFORM};
+    for (size_t i = 0; i < SBX_COUNT(others); i++)
+        if (cli->args.given[others[i]]) return false;
+    return true;
+}
+
 int sbx_cmd_run(struct sbx_cli *cli)
 {
     struct sbx_setup setup = {0};
@@ -302,6 +313,7 @@ int sbx_cmd_run(struct sbx_cli *cli)
     if (bad_target != SBX_EXIT_OK) return bad_target;
     if (cli->args.rest_count == 0) return sbx_cli_usage(cli, "no command is given");
     if (cli->args.rest[0][0] == '\0') return sbx_cli_usage(cli, "the command is empty");
+    if (is_for_now(cli)) sbx_run_expect(sbx_os_env(&cli->arena, "SBX_SANDBOX"));
     if (sbx_setup_make(cli, &setup, &err) != SBX_OK)
         return refuse(cli, &report, &err, SBX_EXIT_REFUSED);
     if (cli->args.given[SBX_OPT_SERVICE] && !cli->args.given[SBX_OPT_DRY_RUN])

@@ -23,7 +23,9 @@ struct sbx_backend {
                          struct sbx_err *err);
 
     /* This policy will probably be carried out next, by this backend: what any box for it takes can begin while the
-     * rest is decided. Nothing may be changed but what `forget` undoes at once. NULL, both: nothing can begin. */
+     * rest is decided. Without a policy: one that is not known yet, and most are alike in what matters here; it is told
+     * later, and what was begun is given up where it does not fit. Nothing may be changed but what `forget` undoes at
+     * once, and nothing of the command's may run. NULL, both: nothing can begin. */
     void (*expect)(const struct sbx_policy *policy);
     void (*forget)(void);
 };

@@ -35,20 +35,37 @@ static void select_backend(struct sbx_arena *arena, const struct sbx_prepare_inp
 }
 
 /* The one that would be taken unless its probe fails. */
+static const struct sbx_backend *likely_backend(const char *request)
+{
+    const struct sbx_backend *const *list = sbx_platform_backends();
+    for (size_t i = 0; list[i] != NULL; i++) {
+        const char *name = sbx_name_text(sbx_backend_names, (int)list[i]->id);
+        bool is_asked = request == NULL || strcmp(request, name) == 0;
+        if (list[i]->expect != NULL && is_asked) return list[i];
+    }
+    return NULL;
+}
+
+void sbx_run_expect(const char *request)
+{
+    const struct sbx_backend *backend = likely_backend(request);
+    if (backend != NULL) backend->expect(NULL);
+}
+
+void sbx_run_expect_nothing(void)
+{
+    const struct sbx_backend *const *list = sbx_platform_backends();
+    for (size_t i = 0; list[i] != NULL; i++)
+        if (list[i]->forget != NULL) list[i]->forget();
+}
+
 static const struct sbx_backend *expect_backend(const struct sbx_prepare_input *input,
                                                 const struct sbx_prepared *prepared)
 {
     if (!input->will_run || input->wants_terminal || input->context->is_assumed) return NULL;
-    const struct sbx_backend *const *list = sbx_platform_backends();
-    for (size_t i = 0; list[i] != NULL; i++) {
-        const char *name = sbx_name_text(sbx_backend_names, (int)list[i]->id);
-        bool is_asked = input->request == NULL || strcmp(input->request, name) == 0;
-        if (list[i]->expect != NULL && is_asked) {
-            list[i]->expect(&prepared->policy);
-            return list[i];
-        }
-    }
-    return NULL;
+    const struct sbx_backend *backend = likely_backend(input->request);
+    if (backend != NULL) backend->expect(&prepared->policy);
+    return backend;
 }
 
 /* A program that does not know its terminal cannot use it. What is declared counts more. */

@@ -30,6 +30,11 @@ struct sbx_prepared {
         plan; /* for the chosen backend, or for the one that would be used if it worked */
 };
 
+/* A run is about to be prepared, with this SBX_SANDBOX: a backend may begin what does not depend on the manifest. */
+void sbx_run_expect(const char *request);
+/* There will be none: whatever was begun for it is gone afterwards. */
+void sbx_run_expect_nothing(void);
+
 /* SBX_E_INVALID when the findings have errors (then *out is incomplete). Selecting fail-closed is a
  * success here: the refusal comes when it is run. */
 enum sbx_code sbx_prepare(struct sbx_arena *arena, const struct sbx_prepare_input *input,

@@ -4,7 +4,6 @@
 #include "common/wire/base64.h"
 
 #if defined(__x86_64__) && defined(__ELF__)
-#include <cpuid.h>
 #include <stdatomic.h>
 #endif
 
@@ -132,8 +131,10 @@ static bool has_vectors(void)
     static atomic_int known;
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (answer == UNKNOWN) {
-        unsigned a, b, c = 0, d;
-        answer = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSSE3) != 0 ? YES : NO;
+        unsigned leaf = 1; /* every processor of this architecture has it; bit 9 of ECX is SSSE3 */
+        unsigned features = 0;
+        __asm__("cpuid" : "+a"(leaf), "+c"(features) : : "ebx", "edx");
+        answer = (features & 1u << 9) != 0 ? YES : NO;
         atomic_store_explicit(&known, answer, memory_order_relaxed);
     }
     return answer == YES;

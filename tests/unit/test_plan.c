@@ -133,6 +133,24 @@ static void the_digest_changes_with_the_command_byte_by_byte(void)
     }
 }
 
+static void a_digest_that_was_begun_ends_with_any_command(void)
+{
+    static const char *const commands[][3] = {{NULL}, {"a", NULL}, {"a\",\"b", "\xff", NULL}};
+    AUTO_FIXTURE f;
+    struct sbx_sha256 begun;
+    char ended[SBX_SHA256_HEX];
+    fixture_start(&f, SBX_LINUX);
+    CHECK(fixture_read(&f, "[sandbox]\nprofile = \"strict\"\n"));
+    fixture_resolve(&f);
+    plan_for(&f, SBX_BACKEND_NATIVE, commands[0]);
+    CHECK(sbx_plan_digest_begin(&f.plan, &begun));
+    for (size_t i = 0; i < SBX_COUNT(commands); i++) {
+        plan_for(&f, SBX_BACKEND_NATIVE, commands[i]);
+        CHECK(sbx_plan_digest_end(&begun, commands[i], ended));
+        CHECK_TEXT(ended, f.digest);
+    }
+}
+
 static void the_digest_does_not_know_where_anything_was_said(void)
 {
     static const char *const same[] = {
@@ -446,6 +464,8 @@ static const struct sbx_test tests[] = {
      the_digest_changes_with_everything_that_decides},
     {"the digest changes with the command, byte by byte",
      the_digest_changes_with_the_command_byte_by_byte},
+    {"a digest that was begun ends with any command",
+     a_digest_that_was_begun_ends_with_any_command},
     {"the digest does not know where anything was said",
      the_digest_does_not_know_where_anything_was_said},
     {"the digest knows platform and backend", the_digest_knows_platform_and_backend},
