@@ -444,7 +444,8 @@ void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *o
     size_t len = share->tail.total < SBX_TAIL_BYTES ? (size_t)share->tail.total : SBX_TAIL_BYTES;
     size_t begin = (size_t)((share->tail.total - len) % SBX_TAIL_BYTES);
     char *tail = (char *)sbx_arena_alloc(launch->arena, len + 1, 1);
-    struct sbx_event *events = SBX_NEW_ARRAY(launch->arena, struct sbx_event, SBX_EVENT_MAX);
+    size_t count = share->event_count < SBX_EVENT_MAX ? share->event_count : SBX_EVENT_MAX;
+    struct sbx_event *events = SBX_NEW_ARRAY(launch->arena, struct sbx_event, count);
     out->evidence = launch->evidence.items;
     out->evidence_count = launch->evidence.count;
     if (tail == NULL || events == NULL) {
@@ -454,7 +455,7 @@ void sbx_launch_record(const struct sbx_launch *launch, struct sbx_run_record *o
         tail[i] = share->tail.ring[(begin + i) % SBX_TAIL_BYTES];
     }
     out->stderr_tail = (struct sbx_str){tail, len};
-    for (uint32_t i = 0; i < share->event_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct sbx_box_event *event = &share->events[i];
         const char *path = sbx_arena_copy(launch->arena, event->path, event->length);
         if (path == NULL) {
