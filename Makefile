@@ -23,7 +23,7 @@ test: ## every test lane, then one table (LANES="linux-debug lint" picks some)
 bench: ## sbx beside the peers that can be had, into docs/bench (SBX_BENCH_QUICK=1: a try)
 	@scripts/install-deps bench
 	@test "$(SBX_BENCH_OFFLINE)" = 1 || scripts/install-deps bench-peers || echo "bench: peers are missing" >&2
-	@scripts/build-static --target sbx sbx-pool-driver
+	@scripts/build-static --target sbx sbx-pool-driver sbx-pool-client
 	@cmake --preset linux-release >/dev/null
 	@cmake --build --preset linux-release -j $(JOBS)
 	@python3 -B scripts/bench build/linux-release --sbx build/linux-static/bin/sbx $(BENCH)

@@ -95,13 +95,14 @@ class Rows:
                                   globs=backend != "landlock"))
 
     def add_pool(self):
-        """THE PLACE OF THE WARM POOL: two rows that exist as soon as the build has bin/sbx-pool-driver.
+        """THE PLACE OF THE WARM POOL: two rows that exist as soon as the build has bin/sbx-pool-driver and -client.
         library: `sbx-pool-driver library -f MANIFEST -- COMMAND…` stays and answers as tests/bench/resident.h says.
-        client: `sbx-pool-driver client --socket PATH -- COMMAND…`, beside `sbx-pool-driver serve -f MANIFEST --socket
+        client: `sbx-pool-client --socket PATH -- COMMAND…`, beside `sbx-pool-driver serve -f MANIFEST --socket
         PATH`, which is ready when PATH exists and ends on TERM."""
         driver = self.scratch.bin / "sbx-pool-driver"
-        if not driver.exists():
-            self.left_out += [(f"sbx warm pool, {way}", "this build has no bin/sbx-pool-driver")
+        client = self.scratch.bin / "sbx-pool-client"
+        if not (driver.exists() and client.exists()):
+            self.left_out += [(f"sbx warm pool, {way}", "this build has no bin/sbx-pool-driver and -client")
                               for way in ("library", "client")]
             return
         layers = SBX_BACKENDS["native"] + "; built before they are needed"
@@ -113,7 +114,7 @@ class Rows:
         self.found.append(Row("pool-library", "sbx warm pool, library", layers, lambda box: [
             str(driver), "library", "-f", self.manifest("native", box), "--"], version, resident=True))
         self.found.append(Row("pool-client", "sbx warm pool, client", layers, lambda box: [
-            str(driver), "client", "--socket", socket(box), "--"], version, service=lambda box: (
+            str(client), "--socket", socket(box), "--"], version, service=lambda box: (
                 [str(driver), "serve", "-f", self.manifest("native", box), "--socket", socket(box)], socket(box))))
 
     # ---- peers ----------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ class Pool:
     def __init__(self, box, **more):
         adopt()
         self.box = box
-        self.program = self.copy("sbx-pool-driver")
+        self.program = self.copy("SBX_POOL_DRIVER")
+        self.client = self.copy("SBX_POOL_CLIENT")
         self.manifest = box.write("box.json", json.dumps({"sandbox": {
             "filesystem": {":root": "read", str(box.mkdir("work")): "write"}, "network": "deny",
             "syscall_policy": "strict", "timeout": "60s", "cwd": str(box.project / "work"), "env_pass": ["PATH"],
@@ -32,10 +33,11 @@ class Pool:
         self.process = None
 
     def copy(self, name):
-        """A program where the user can reach it."""
-        place = self.box.t.directory / name
+        """A program, named by a variable, where the user can reach it."""
+        program = pathlib.Path(os.environ[name])
+        place = self.box.t.directory / program.name
         if not place.exists():
-            shutil.copy(os.environ["SBX_POOL_DRIVER"], place)
+            shutil.copy(program, place)
             place.chmod(0o755)
         return str(place)
 
@@ -62,7 +64,7 @@ class Pool:
 
     def run(self, *command, **more):
         """(status, output, complaints) of a client."""
-        done = subprocess.run([self.program, "client", "--socket", str(self.socket), "--", *map(str, command)],
+        done = subprocess.run([self.client, "--socket", str(self.socket), "--", *map(str, command)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
                               check=False, **self.options(), **more)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -137,7 +139,7 @@ def _(box):
 @each("a client that goes takes its command with it")
 def _(box):
     with Pool(box) as pool:
-        client = subprocess.Popen([pool.program, "client", "--socket", str(pool.socket), "--", "/bin/sh", "-c",
+        client = subprocess.Popen([pool.client, "--socket", str(pool.socket), "--", "/bin/sh", "-c",
                                    "echo x > started; sleep 1000"], stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **pool.options())
         wait_until((box.project / "work/started").exists, 20)
@@ -156,7 +158,7 @@ def _(box):
         if number % 2 == 0:
             pool.__enter__()
             client = subprocess.Popen(
-                [pool.program, "client", "--socket", str(pool.socket), "--", "/bin/sh", "-c", "sleep 1000"],
+                [pool.client, "--socket", str(pool.socket), "--", "/bin/sh", "-c", "sleep 1000"],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **pool.options())
             time.sleep(moments.uniform(0, 0.1))
             pool.process.kill()

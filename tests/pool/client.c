@@ -1,4 +1,5 @@
-/* A client of the pool's driver: hands its streams over and ends as the command does. */
+/* sbx-pool-client --socket PATH -- COMMAND…: a client of the pool's driver, which hands its streams over and ends as the
+ * command does. It is measured, so it is a program of its own and does nothing else. */
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -53,15 +54,15 @@ static int ask(int fd, char *request, size_t length)
     return answer.status;
 }
 
-int client_main(int count, char **words)
+int main(int count, char **words)
 {
     static char request[REQUEST_BYTES];
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    if (count < 4 || strcmp(words[0], "--socket") != 0 || strcmp(words[2], "--") != 0 ||
-        strlen(words[1]) >= sizeof address.sun_path)
-        return fail("usage: client --socket PATH -- COMMAND...\n");
-    memcpy(address.sun_path, words[1], strlen(words[1]) + 1);
-    size_t length = pack(words + 3, request);
+    if (count < 5 || strcmp(words[1], "--socket") != 0 || strcmp(words[3], "--") != 0 ||
+        strlen(words[2]) >= sizeof address.sun_path)
+        return fail("usage: sbx-pool-client --socket PATH -- COMMAND...\n");
+    memcpy(address.sun_path, words[2], strlen(words[2]) + 1);
+    size_t length = pack(words + 4, request);
     if (length == 0) return fail("the command is too long\n");
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)

@@ -2,7 +2,7 @@
  *   library -f MANIFEST -- COMMAND…     runs it once for each line "run" (tests/bench/resident.h)
  *   serve -f MANIFEST --socket PATH     runs what clients ask for, until TERM
  *   run -f MANIFEST -- COMMAND…         builds one box, then runs it in there, with its own streams
- *   client --socket PATH -- COMMAND…    one run, with the client's streams and the command's status */
+ * What asks a server is sbx-pool-client (client.c). */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -77,7 +77,6 @@ static int library_main(struct driver *driver, const char *const *words)
 int main(int count, char **words)
 {
     static struct driver driver;
-    if (count > 1 && strcmp(words[1], "client") == 0) return client_main(count - 2, words + 2);
     bool serves = count == 6 && strcmp(words[1], "serve") == 0 && strcmp(words[4], "--socket") == 0;
     bool has_command = count > 5 && strcmp(words[4], "--") == 0;
     bool is_library = has_command && strcmp(words[1], "library") == 0;
@@ -85,8 +84,7 @@ int main(int count, char **words)
     if ((!serves && !is_library && !is_run) || strcmp(words[2], "-f") != 0) {
         (void)fprintf(stderr, "usage: sbx-pool-driver library -f MANIFEST -- COMMAND...\n"
                               "       sbx-pool-driver run -f MANIFEST -- COMMAND...\n"
-                              "       sbx-pool-driver serve -f MANIFEST --socket PATH\n"
-                              "       sbx-pool-driver client --socket PATH -- COMMAND...\n");
+                              "       sbx-pool-driver serve -f MANIFEST --socket PATH\n");
         return USAGE;
     }
     struct sbx_err err = {0};

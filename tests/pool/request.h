@@ -15,7 +15,4 @@ struct answer {
 };
 #define ANSWER_HEAD offsetof(struct answer, text)
 
-/* client.c: `client --socket PATH -- COMMAND…`. It is measured, so it does nothing else. */
-int client_main(int count, char **words);
-
 #endif
