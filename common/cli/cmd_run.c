@@ -294,14 +294,18 @@ static int run_words(struct sbx_cli *cli, const struct sbx_setup *setup, const c
     return finish(cli, &report);
 }
 
-/* Whether a box is built by this process, and at once. */
+/* Whether a box is built by this process, and at once: not when the manifest comes through a pipe. From when a box is begun,
+ * signals are the command's, and whoever waits for a manifest must end when it is told to. */
 static bool is_for_now(const struct sbx_cli *cli)
 {
     static const enum sbx_option_id others[] = {SBX_OPT_SERVICE, SBX_OPT_DRY_RUN, SBX_OPT_TTY,
                                                 SBX_OPT_PLATFORM};
+    const char *manifest = cli->args.values[SBX_OPT_MANIFEST];
+    bool is_piped = (manifest != NULL && sbx_text_eq(manifest, "-")) ||
+                    (cli->attended.is_attended && cli->attended.manifest_fd >= 0);
     for (size_t i = 0; i < SBX_COUNT(others); i++)
         if (cli->args.given[others[i]]) return false;
-    return true;
+    return !is_piped;
 }
 
 int sbx_cmd_run(struct sbx_cli *cli)

@@ -2,6 +2,8 @@
 the manifest says; where nothing is to run, nothing stays."""
 
 import os
+import signal
+import time
 
 from boxed import each, main
 
@@ -62,6 +64,19 @@ def _(box):
     host.unchanged(seconds=0.2)
     done = run_with(box, 'mode = "workspace-write"\n', "touch", box.project / "ran")
     box.t.equal((done.status, (box.project / "ran").exists()), (0, True), done)
+
+
+@each("who waits for a manifest that does not come ends when told to")
+def _(box):
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "wb"):
+        with os.fdopen(read_end, "rb") as manifest:
+            process = box.start("run", "-f", "-", "--", "true", stdin=manifest)
+        time.sleep(0.3)
+        box.t.equal(process.poll(), None)
+        process.send_signal(signal.SIGTERM)
+        box.t.equal(process.wait(timeout=5), -signal.SIGTERM)
+    box.nothing_runs()
 
 
 @each("without a sandbox nothing of the box that was begun stays")
