@@ -287,7 +287,7 @@ struct sbx_plan_entry {
     struct sbx_prepared *prepared;
     char digest[SBX_SHA256_HEX];
     struct sbx_sha256 begun; /* the digest of a run of this plan, but for its command */
-    size_t users; /* keys, runs, and entries whose base it is */
+    size_t users;            /* keys, runs, and entries whose base it is */
 };
 
 /* The plan of such a request, when it is known and nothing has changed since; else NULL, and it will be looked at when there

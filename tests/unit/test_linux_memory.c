@@ -30,8 +30,9 @@ static bool set_up(void)
 static pid_t fork_sleeper(void)
 {
     pid_t pid = fork();
-    while (pid == 0) {
+    if (pid == 0) {
         (void)pause();
+        _exit(0);
     }
     return pid;
 }
