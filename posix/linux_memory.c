@@ -2,7 +2,6 @@
 #include "posix/linux_memory.h"
 
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 
 #include "common/base/banned.h"
 
-enum { NEAR_BYTES = 2048 };
+enum { USUAL_BYTES = 2048 };
 
 struct sorting {
     size_t size;
@@ -69,9 +69,12 @@ void sbx_sort(void *items, size_t count, size_t size, int (*compare)(const void 
         return;
     }
     /* Most lists are short, and giving memory back is what takes long. */
-    _Alignas(max_align_t) char near[NEAR_BYTES];
-    char *far = count > sizeof near / size ? (char *)calloc(count, size) : NULL;
-    char *spare = count > sizeof near / size ? far : near;
+    _Alignas(max_align_t) char usual[USUAL_BYTES];
+    char *large = NULL;
+    char *spare = usual;
+    if (count > sizeof usual / size) {
+        spare = large = (char *)calloc(count, size);
+    }
     if (spare == NULL) {
         qsort(items, count, size, compare);
         return;
@@ -88,5 +91,5 @@ void sbx_sort(void *items, size_t count, size_t size, int (*compare)(const void 
     if (from == spare) {
         memcpy(items, spare, count * size);
     }
-    free(far);
+    free(large);
 }

@@ -8,7 +8,7 @@ import time
 from boxed import each, main
 
 NET = ("readlink", "/proc/self/ns/net")
-# Whatever ends before a box is built: (options, what is said)
+# Whatever ends before a box is built: {what is wrong: the manifest}
 REFUSED = {
     "an unknown key": 'nonsense = 1\n',
     "a path that is forbidden": 'fs_read_allow = ["/proc/1"]\n',
